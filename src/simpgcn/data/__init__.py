@@ -1,0 +1,25 @@
+"""Graphs: the benchmarks by name, splits, made-up graphs, and what a usable graph is."""
+
+from simpgcn.data.catalog import CATALOG, load_dataset
+from simpgcn.data.checks import check_graph, check_labels
+from simpgcn.data.features import binarize, row_normalize
+from simpgcn.data.home import data_home
+from simpgcn.data.splits import apply_split, per_class_split, random_split
+from simpgcn.data.statistics import Statistics, dataset_statistics
+from simpgcn.data.synthetic import synthetic_graph
+
+__all__ = [
+    "CATALOG",
+    "Statistics",
+    "apply_split",
+    "binarize",
+    "check_graph",
+    "check_labels",
+    "data_home",
+    "dataset_statistics",
+    "load_dataset",
+    "per_class_split",
+    "random_split",
+    "row_normalize",
+    "synthetic_graph",
+]

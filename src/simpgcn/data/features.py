@@ -1,0 +1,144 @@
+"""Node features, dense or sparse: what kind they are, and the two copies the paper makes of them.
+
+Features are a dense ``[n, d]`` tensor or a ``torch.sparse_csr`` one; every function here takes either and
+returns the same layout, never touching its input.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor
+
+from simpgcn.errors import SimPGCNError
+
+# torch announces its CSR layout as beta once per process; users can do nothing about it.
+warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
+
+Choice = Literal["auto", "always", "never"]
+
+# Bags of words are mostly zeros (PubMed, the densest of the benchmarks' tf-idf sets, has 10% non-zeros).
+_WORDS_DENSITY = 0.25
+# Below this share of non-zeros a sparse product beats a dense one on CPU and GPU alike.
+_SPARSE_DENSITY = 0.15
+
+
+def is_sparse(x: Tensor) -> bool:
+    """Whether ``x`` is stored sparse.
+
+    >>> is_sparse(torch.eye(3).to_sparse_csr()), is_sparse(torch.eye(3))
+    (True, False)
+    """
+    return x.layout != torch.strided
+
+
+def stored_values(x: Tensor) -> Tensor:
+    """The numbers that are stored: all of a dense tensor, the non-zeros of a sparse one.
+
+    >>> stored_values(torch.eye(2).to_sparse_csr())
+    tensor([1., 1.])
+    """
+    return x.values() if is_sparse(x) else x
+
+
+def density(x: Tensor) -> float:
+    """The share of entries that are not zero.
+
+    >>> density(torch.eye(4))
+    0.25
+    """
+    return int(torch.count_nonzero(stored_values(x))) / max(1, x.size(0) * x.size(1))
+
+
+def as_csr(x: Tensor) -> Tensor:
+    """``x`` in CSR layout.
+
+    >>> as_csr(torch.eye(2)).layout
+    torch.sparse_csr
+    """
+    if x.layout == torch.sparse_csr:
+        return x
+    return x.coalesce().to_sparse_csr() if x.layout == torch.sparse_coo else x.to_sparse_csr()
+
+
+def compact(x: Tensor) -> Tensor:
+    """``x`` in the layout that multiplies faster: CSR where few entries are non-zero, dense otherwise.
+
+    >>> compact(torch.eye(100)).layout, compact(torch.ones(2, 2).to_sparse_csr()).layout
+    (torch.sparse_csr, torch.strided)
+    """
+    if density(x) < _SPARSE_DENSITY:
+        return as_csr(x)
+    return x.to_dense() if is_sparse(x) else x
+
+
+def with_values(x: Tensor, values: Tensor) -> Tensor:
+    """A tensor with the sparsity of ``x`` and other stored numbers."""
+    if not is_sparse(x):
+        return values
+    return torch.sparse_csr_tensor(
+        x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False
+    )
+
+
+def is_word_like(x: Tensor) -> bool:
+    """Whether ``x`` looks like words: nothing negative, and mostly zeros.
+
+    >>> is_word_like(torch.eye(10)), is_word_like(torch.randn(10, 10))
+    (True, False)
+    """
+    return bool((stored_values(x) >= 0).all()) and density(x) < _WORDS_DENSITY
+
+
+def binarize(x: Tensor, mode: Choice = "auto") -> Tensor:
+    """Features whose similarity the paper compares: non-zero becomes 1.
+
+    ``auto`` binarises what looks like words (counts, tf-idf) and leaves real-valued features alone.
+
+    >>> binarize(torch.tensor([[0.0, 3.0], [0.2, 0.0]]), "always")
+    tensor([[0., 1.],
+            [1., 0.]])
+    """
+    _check_choice("binarize", mode)
+    if mode == "never" or (mode == "auto" and not is_word_like(x)):
+        return x
+    return with_values(x, (stored_values(x) != 0).to(torch.float32))
+
+
+def row_normalize(x: Tensor, mode: Choice = "auto") -> Tensor:
+    """Features fed to the model: each row divided by the sum of its absolute values; zero rows stay zero.
+
+    ``auto`` normalises features without negative entries and leaves the others alone.
+
+    >>> row_normalize(torch.tensor([[1.0, 3.0], [0.0, 0.0]]))
+    tensor([[0.2500, 0.7500],
+            [0.0000, 0.0000]])
+    """
+    _check_choice("normalize_features", mode)
+    values = stored_values(x)
+    if mode == "never" or (mode == "auto" and bool((values < 0).any())):
+        return x
+    if not is_sparse(x):
+        total = x.abs().sum(dim=1, keepdim=True)
+        return x / total.masked_fill_(total == 0, 1.0)
+    rows = csr_rows(x)
+    total = torch.zeros(x.size(0), dtype=values.dtype, device=x.device).index_add_(0, rows, values.abs())
+    total.masked_fill_(total == 0, 1.0)
+    return with_values(x, values / total[rows])
+
+
+def csr_rows(x: Tensor) -> Tensor:
+    """The row of every stored entry of a CSR tensor.
+
+    >>> csr_rows(torch.tensor([[1.0, 1.0], [0.0, 1.0]]).to_sparse_csr())
+    tensor([0, 0, 1])
+    """
+    counts = x.crow_indices().diff()
+    return torch.repeat_interleave(torch.arange(x.size(0), device=x.device), counts)
+
+
+def _check_choice(name: str, mode: str) -> None:
+    if mode not in get_args(Choice):
+        raise SimPGCNError(f"{name} must be auto, always or never, not {mode!r}")

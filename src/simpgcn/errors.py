@@ -1,0 +1,28 @@
+"""The one exception users meet: a sentence saying what is wrong, where, and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class SimPGCNError(Exception):
+    """Something the user can put right; its message is one sentence for them to read.
+
+    >>> raise SimPGCNError("there is no node 7: the graph has 5 nodes")
+    Traceback (most recent call last):
+        ...
+    simpgcn.errors.SimPGCNError: there is no node 7: the graph has 5 nodes
+    """
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str]) -> SimPGCNError:
+    """An error for a name nobody knows, with the nearest names that exist.
+
+    >>> print(unknown_name("dataset", "core", ["cora", "citeseer"]))
+    unknown dataset 'core': did you mean cora? Known: cora, citeseer
+    """
+    known = list(known)
+    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}? " if close else ""
+    return SimPGCNError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")

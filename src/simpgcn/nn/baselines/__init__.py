@@ -1,0 +1,1 @@
+"""The methods SimP-GCN is compared with, one file a family."""

@@ -1,0 +1,90 @@
+"""Every model by its name: its settings, how it is built, and what it reads of a graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor, nn
+from torch_geometric.data import Data
+
+from simpgcn.data.features import compact, is_sparse
+from simpgcn.errors import unknown_name
+from simpgcn.nn.baselines.gcn import GCNSettings, build_gcn, gcn_inputs
+from simpgcn.nn.pretext import Task
+from simpgcn.nn.propagation import feature_propagation, structure_propagation
+from simpgcn.nn.simp_gcn import Form, SimPGCN
+from simpgcn.nn.sparse_matrix import SparseMatrix
+
+
+@dataclass(frozen=True)
+class SimPGCNSettings:
+    """The settings of ``simpgcn``, in the paper's symbols: γ ``self_loop_weight``, b_s ``structure_bias``,
+    λ ``pretext_weight``, m ``pretext_neighbors``; ``pretext_samples`` pairs are drawn afresh each epoch.
+    """
+
+    hidden_channels: int = 128
+    num_layers: int = 2
+    dropout: float = 0.5
+    self_loop_weight: float = 0.1
+    structure_bias: float = 0.0
+    form: Form = "paper"
+    pretext_weight: float = 1.0
+    pretext_neighbors: int = 5
+    pretext_samples: int = 10_000
+    pretext_task: Task = "regression"
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a model is set, built and fed.
+
+    ``inputs`` turns a graph into the model's arguments, once: tensors or sparse matrices that stay the same
+    over all epochs. ``feature_graph`` says whether the graph must carry one.
+    """
+
+    settings: type
+    build: Callable[[int, int, Any], nn.Module]
+    inputs: Callable[[Data], tuple[Tensor | SparseMatrix, ...]]
+    feature_graph: bool = False
+
+
+def _build_simpgcn(in_channels: int, out_channels: int, settings: SimPGCNSettings) -> SimPGCN:
+    return SimPGCN(
+        in_channels,
+        settings.hidden_channels,
+        out_channels,
+        num_layers=settings.num_layers,
+        dropout=settings.dropout,
+        self_loop_weight=settings.self_loop_weight,
+        structure_bias=settings.structure_bias,
+        form=settings.form,
+    )
+
+
+def _simpgcn_inputs(data: Data) -> tuple[Tensor | SparseMatrix, ...]:
+    x = compact(data.x)
+    n = data.num_nodes
+    return (
+        SparseMatrix(x) if is_sparse(x) else x,
+        structure_propagation(data.edge_index, n, data.edge_weight),
+        feature_propagation(data.feature_edge_index, n, data.feature_edge_weight),
+    )
+
+
+METHODS: dict[str, Method] = {
+    "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True),
+    "gcn": Method(GCNSettings, build_gcn, gcn_inputs),
+}
+
+
+def find_method(name: str) -> Method:
+    """The model called ``name``.
+
+    >>> find_method("gcn").settings.__name__
+    'GCNSettings'
+    """
+    if name not in METHODS:
+        raise unknown_name("model", name, METHODS)
+    return METHODS[name]

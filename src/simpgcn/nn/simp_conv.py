@@ -1,0 +1,134 @@
+"""The similarity-preserving graph convolution."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor, nn
+from torch_geometric.nn.inits import glorot
+
+from simpgcn.nn.propagation import feature_propagation, structure_propagation
+from simpgcn.nn.sparse_matrix import SparseMatrix
+
+
+class LayerState(NamedTuple):
+    """What one layer did: its output and how every node mixed the three sources.
+
+    ``hidden`` is ``[n, out_channels]``, ``structure_score`` (the paper's s) and ``self_loops`` (K) are
+    ``[n]``; ``self_loops`` is None when γ = 0, where they are not computed.
+    """
+
+    hidden: Tensor
+    structure_score: Tensor
+    self_loops: Tensor | None
+
+
+class SimPConv(nn.Module):
+    r"""The node-similarity-preserving layer of `SimP-GCN <https://arxiv.org/abs/2011.09643>`_.
+
+    .. math::
+        \mathbf{s} &= \mathrm{sigmoid}(\mathbf{H}\mathbf{w}_s + b_s), \qquad
+        \mathbf{K} = \mathbf{H}\mathbf{w}_K + b_K \\
+        \mathbf{H}' &= \Big(\mathbf{s} * \tilde{\mathbf{D}}^{-1/2}\tilde{\mathbf{A}}\tilde{\mathbf{D}}^{-1/2}
+        + (1 - \mathbf{s}) * \mathbf{D}_f^{-1/2}\mathbf{A}_f\mathbf{D}_f^{-1/2}
+        + \gamma\,\mathrm{diag}(\mathbf{K})\Big)\,\mathbf{H}\mathbf{W}
+
+    where :math:`\mathbf{a} * \mathbf{M}` scales row i of M by :math:`a_i`.
+
+    Args:
+        in_channels: Size of each input row.
+        out_channels: Size of each output row.
+        self_loop_weight: γ. At 0 the layer has no self-loop parameters.
+        structure_bias: The initial b_s; above 0 the layer starts closer to the given graph.
+        activate_branches: Apply a ReLU to each of the three branches before they are mixed, as the paper's
+            published code does, rather than to nothing here (the paper's form applies it to the sum, which
+            is the model's business).
+
+    Shapes:
+        - ``x``: ``[n, in_channels]``, a tensor or a :class:`SparseMatrix`;
+        - ``edge_index``, ``feature_edge_index``: ``[2, e]``, with optional ``edge_weight`` and
+          ``feature_edge_weight`` ``[e]``, or :class:`SparseMatrix` objects already normalised (see
+          :mod:`simpgcn.nn.propagation`), as the trainer passes to normalise only once;
+        - output: ``[n, out_channels]``.
+
+    >>> conv = SimPConv(4, 2)
+    >>> ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    >>> conv(torch.rand(3, 4), ring, ring.flip(0)).shape, conv
+    (torch.Size([3, 2]), SimPConv(4, 2, self_loop_weight=0.1))
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        *,
+        self_loop_weight: float = 0.1,
+        structure_bias: float = 0.0,
+        activate_branches: bool = False,
+    ) -> None:
+        super().__init__()
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.self_loop_weight = self_loop_weight
+        self.structure_bias = structure_bias
+        self.activate_branches = activate_branches
+        self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
+        self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
+        self.score_bias = nn.Parameter(torch.empty(1))
+        if self_loop_weight:
+            self.self_loop_score_weight = nn.Parameter(torch.empty(in_channels, 1))
+            self.self_loop_score_bias = nn.Parameter(torch.empty(1))
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1); set b_s as given and b_K to 0."""
+        glorot(self.weight)
+        nn.init.uniform_(self.score_weight, -1, 1)
+        nn.init.constant_(self.score_bias, self.structure_bias)
+        if self.self_loop_weight:
+            nn.init.uniform_(self.self_loop_score_weight, -1, 1)
+            nn.init.zeros_(self.self_loop_score_bias)
+
+    def forward(
+        self,
+        x: Tensor | SparseMatrix,
+        edge_index: Tensor | SparseMatrix,
+        feature_edge_index: Tensor | SparseMatrix,
+        edge_weight: Tensor | None = None,
+        feature_edge_weight: Tensor | None = None,
+    ) -> Tensor:
+        """Mix what the graph, the feature graph and each node itself say."""
+        n = x.size(0)
+        if isinstance(edge_index, Tensor):
+            edge_index = structure_propagation(edge_index, n, edge_weight)
+        if isinstance(feature_edge_index, Tensor):
+            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight)
+        return self.state(x, edge_index, feature_edge_index).hidden
+
+    def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
+        """The output together with s and K, for already normalised matrices."""
+        columns = [self.weight, self.score_weight]
+        if self.self_loop_weight:
+            columns.append(self.self_loop_score_weight)
+        # One product for W, w_s and w_K: x is read once.
+        product = x @ torch.cat(columns, dim=1)
+        z = product[:, : self.out_channels]
+        s = torch.sigmoid(product[:, self.out_channels : self.out_channels + 1] + self.score_bias)
+        act = torch.relu if self.activate_branches else _identity
+        hidden = s * act(structure @ z) + (1 - s) * act(features @ z)
+        if not self.self_loop_weight:
+            return LayerState(hidden, s.squeeze(1), None)
+        loops = product[:, self.out_channels + 1 :] + self.self_loop_score_bias
+        hidden = hidden + self.self_loop_weight * loops * act(z)
+        return LayerState(hidden, s.squeeze(1), loops.squeeze(1))
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
+            f"self_loop_weight={self.self_loop_weight})"
+        )
+
+
+def _identity(x: Tensor) -> Tensor:
+    return x

@@ -1,0 +1,80 @@
+"""A constant sparse matrix that multiplies fast, forwards and backwards."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from simpgcn.data.features import as_csr
+
+
+class SparseMatrix:
+    r"""A constant sparse matrix :math:`\mathbf{M}` whose transpose is kept for the backward pass.
+
+    ``M @ x`` is differentiable in ``x``, and only in ``x``: the scores of SimP-GCN scale rows of the
+    product, so no gradient with respect to the entries is ever needed.
+
+    >>> m = SparseMatrix(torch.tensor([[0.0, 2.0], [0.0, 0.0]]))
+    >>> x = torch.ones(2, 1, requires_grad=True)
+    >>> (m @ x).sum().backward()
+    >>> x.grad.flatten().tolist(), m
+    ([0.0, 2.0], SparseMatrix(2, 2, nnz=1))
+    """
+
+    def __init__(self, matrix: Tensor) -> None:
+        self.matrix = as_csr(matrix)
+        self.transpose = _transposed(self.matrix)
+
+    @classmethod
+    def from_edges(cls, index: Tensor, values: Tensor, num_nodes: int) -> SparseMatrix:
+        """The square matrix with ``values`` at the positions ``index``; repeated positions add up."""
+        shape = (num_nodes, num_nodes)
+        return cls(torch.sparse_coo_tensor(index, values, shape, check_invariants=False))
+
+    @property
+    def shape(self) -> torch.Size:
+        """Rows and columns."""
+        return self.matrix.shape
+
+    def size(self, dim: int) -> int:
+        """Rows (0) or columns (1)."""
+        return self.matrix.size(dim)
+
+    def to(self, device: torch.device | str) -> SparseMatrix:
+        """The same matrix on another device."""
+        moved = object.__new__(SparseMatrix)
+        moved.matrix = self.matrix.to(device)
+        moved.transpose = self.transpose.to(device)
+        return moved
+
+    def __matmul__(self, x: Tensor) -> Tensor:
+        product: Tensor = _Product.apply(self.matrix, self.transpose, x)  # type: ignore[no-untyped-call]
+        return product
+
+    def __repr__(self) -> str:
+        rows, columns = self.shape
+        return f"SparseMatrix({rows}, {columns}, nnz={self.matrix.values().numel()})"
+
+
+class _Product(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, matrix: Tensor, transpose: Tensor, x: Tensor) -> Tensor:
+        ctx.transpose = transpose
+        return matrix @ x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
+        return None, None, ctx.transpose @ gradient
+
+
+def _transposed(matrix: Tensor) -> Tensor:
+    columns_first = matrix.to_sparse_csc()
+    return torch.sparse_csr_tensor(
+        columns_first.ccol_indices(),
+        columns_first.row_indices(),
+        columns_first.values(),
+        (matrix.size(1), matrix.size(0)),
+        check_invariants=False,
+    )

@@ -1,0 +1,97 @@
+"""The feature graph A_f as a PyG transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+from torch_geometric.transforms import BaseTransform
+
+from simpgcn.data.features import Choice, binarize
+from simpgcn.similarity.cache import cached_neighbors
+from simpgcn.similarity.exact import Neighbors
+from simpgcn.similarity.neighbors import nearest_neighbors
+from simpgcn.similarity.pairs import similarity_pairs
+
+
+def feature_edges(neighbors: Neighbors) -> tuple[Tensor, Tensor]:
+    """The directed edges from each node to its most similar ones, weighted by their cosine.
+
+    Pairs with nothing in common (similarity 0 or below) are no edges, and there are no self-loops.
+
+    >>> neighbors = nearest_neighbors(torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]]), 1)
+    >>> feature_edges(neighbors)
+    (tensor([[0, 1],
+            [1, 0]]), tensor([1., 1.]))
+    """
+    node = torch.arange(neighbors.index.size(0), device=neighbors.index.device)
+    node = node.unsqueeze(1).expand_as(neighbors.index)
+    keep = neighbors.similarity > 0
+    return torch.stack([node[keep], neighbors.index[keep]]), neighbors.similarity[keep]
+
+
+class FeatureGraph(BaseTransform):
+    r"""Adds the kNN graph :math:`\mathbf{A}_f` of the features, and the pretext task's pairs.
+
+    Sets ``feature_edge_index`` (``[0]`` a node, ``[1]`` one that looks like it) and ``feature_edge_weight``
+    (their cosine); with ``pairs``, also ``pair_index``, ``pair_similarity`` and ``pair_similar``. The
+    features themselves are left as they are.
+
+    Args:
+        k: Neighbours per node.
+        pairs: The paper's m: most and least similar nodes per node for the pretext task; 0 for none.
+        binarize: Compare which features are present (``always``), their values (``never``), or what suits
+            them (``auto``: presence for word-like features).
+        seed: Orders equal similarities.
+        cache: Keep the search on disk; a folder, or True for the data home's.
+        on_progress: Called with the share of rows done.
+
+    >>> data = FeatureGraph(k=2, pairs=1, cache=False)(Data(x=torch.rand(10, 4)))
+    >>> data.feature_edge_index.shape, data.pair_index.size(0)
+    (torch.Size([2, 20]), 2)
+    >>> FeatureGraph(k=5)
+    FeatureGraph(k=5, pairs=0, binarize='auto')
+    """
+
+    def __init__(
+        self,
+        k: int = 20,
+        *,
+        pairs: int = 0,
+        binarize: Choice = "auto",
+        seed: int = 0,
+        cache: bool | Path = True,
+        on_progress: Callable[[float], None] | None = None,
+    ) -> None:
+        self.k = k
+        self.pairs = pairs
+        self.binarize = binarize
+        self.seed = seed
+        self.cache = cache
+        self.on_progress = on_progress
+
+    def forward(self, data: Data) -> Data:
+        """Search, and set the attributes on ``data`` (a shallow copy when called as a transform)."""
+        x = binarize(data.x, self.binarize)
+        count = max(self.k, self.pairs)
+        if self.cache is False:
+            found = nearest_neighbors(
+                x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress
+            )
+        else:
+            folder = None if self.cache is True else self.cache
+            found = cached_neighbors(
+                x, count, farthest=self.pairs, seed=self.seed, folder=folder, on_progress=self.on_progress
+            )
+        near = found._replace(index=found.index[:, : self.k], similarity=found.similarity[:, : self.k])
+        data.feature_edge_index, data.feature_edge_weight = feature_edges(near)
+        if self.pairs:
+            pairs = similarity_pairs(found, self.pairs)
+            data.pair_index, data.pair_similarity, data.pair_similar = pairs
+        return data
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(k={self.k}, pairs={self.pairs}, binarize={self.binarize!r})"

@@ -1,0 +1,18 @@
+"""The joint objective, the stopping rule and the loop."""
+
+from simpgcn.training.objective import Objective
+from simpgcn.training.problem import Problem, find_device, model_inputs, prepare
+from simpgcn.training.stopping import EarlyStopping
+from simpgcn.training.trainer import Epoch, Trainer, accuracy
+
+__all__ = [
+    "EarlyStopping",
+    "Epoch",
+    "Objective",
+    "Problem",
+    "Trainer",
+    "accuracy",
+    "find_device",
+    "model_inputs",
+    "prepare",
+]

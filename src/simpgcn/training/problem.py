@@ -1,0 +1,119 @@
+"""From a graph and a configuration to the constants of a training: computed once, before the first epoch."""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor
+from torch_geometric.data import Data
+
+from simpgcn.config import Config
+from simpgcn.data.checks import check_graph, check_labels
+from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_values, with_values
+from simpgcn.errors import SimPGCNError
+from simpgcn.nn.registry import find_method
+from simpgcn.similarity import FeatureGraph, Pairs
+
+
+class Problem(NamedTuple):
+    """What training reads and never changes. The test set is not in it.
+
+    ``inputs`` are the model's arguments, ``train`` and ``val`` node numbers, ``y`` the labels.
+    """
+
+    inputs: tuple[Any, ...]
+    pairs: Pairs | None
+    y: Tensor
+    train: Tensor
+    val: Tensor
+    num_features: int
+    num_classes: int
+    similarity_seconds: float
+
+
+def find_device(name: str) -> torch.device:
+    """The device called ``name``; ``auto`` is CUDA where there is one.
+
+    >>> find_device("cpu")
+    device(type='cpu')
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise SimPGCNError(f"unknown device {name!r}: use auto, cpu, cuda or cuda:N") from error
+    if device.type == "cuda" and not torch.cuda.is_available():
+        raise SimPGCNError("CUDA was asked for, but torch finds no CUDA device: use --device cpu or auto")
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise SimPGCNError(f"{name} was asked for, but there are {torch.cuda.device_count()} CUDA devices")
+    return device
+
+
+def model_inputs(
+    data: Data,
+    config: Config,
+    device: torch.device,
+    *,
+    pairs: int = 0,
+    cache: bool = True,
+    on_progress: Callable[[float], None] | None = None,
+) -> tuple[tuple[Any, ...], Data]:
+    """The model's arguments for a graph, and the graph with its feature graph of these very features."""
+    check_graph(data)
+    method = find_method(config.model_name)
+    data = copy.copy(data)
+    x = as_csr(data.x) if is_sparse(data.x) else data.x
+    data.x = with_values(x, stored_values(x).to(torch.float32)).to(device)
+    data.edge_index = data.edge_index.to(device)
+    if data.get("edge_weight") is not None:
+        data.edge_weight = data.edge_weight.to(device)
+    if method.feature_graph:
+        data = FeatureGraph(
+            config.similarity.k,
+            pairs=pairs,
+            binarize=config.similarity.binarize,
+            seed=config.similarity.seed,
+            cache=cache,
+            on_progress=on_progress,
+        )(data)
+    data.x = row_normalize(data.x, config.data.normalize_features)
+    return method.inputs(data), data
+
+
+def prepare(
+    data: Data,
+    config: Config,
+    *,
+    cache: bool = True,
+    on_progress: Callable[[float], None] | None = None,
+) -> Problem:
+    """Check the graph, find its look-alikes and normalise its matrices.
+
+    >>> from simpgcn.data import load_dataset
+    >>> problem = prepare(load_dataset("demo"), Config(), cache=False)
+    >>> problem.num_classes, problem.pairs.index.size(0), problem.inputs[1]
+    (5, 2, SparseMatrix(2000, 2000, nnz=22000))
+    """
+    check_graph(data)
+    check_labels(data, config.data.absent_classes)
+    device = find_device(config.training.device)
+    start = time.perf_counter()
+    wanted = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
+    inputs, data = model_inputs(data, config, device, pairs=wanted, cache=cache, on_progress=on_progress)
+    seconds = time.perf_counter() - start
+    y = data.y.to(device)
+    return Problem(
+        inputs=inputs,
+        pairs=Pairs(data.pair_index, data.pair_similarity, data.pair_similar) if wanted else None,
+        y=y,
+        train=data.train_mask.nonzero().squeeze(1).to(device),
+        val=data.val_mask.nonzero().squeeze(1).to(device),
+        num_features=data.x.size(1),
+        num_classes=int(y.max()) + 1,
+        similarity_seconds=seconds,
+    )
