@@ -1,0 +1,8 @@
+"""Node-similarity-preserving graph convolutional networks."""
+
+from simpgcn.data import load_dataset
+from simpgcn.errors import SimPGCNError
+from simpgcn.estimator import SimPGCNClassifier
+from simpgcn.version import VERSION as __version__
+
+__all__ = ["SimPGCNClassifier", "SimPGCNError", "__version__", "load_dataset"]

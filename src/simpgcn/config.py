@@ -22,7 +22,7 @@ from simpgcn.nn.registry import SimPGCNSettings, find_method
 class DataSettings:
     """Which graph, which split of it, and how it is taken; see :func:`simpgcn.load_dataset`."""
 
-    name: str = "demo"
+    name: str | None = "demo"
     split: int = 0
     split_kind: SplitKind | None = None
     directed: bool = False
@@ -57,10 +57,10 @@ class Config:
 
     >>> Config().replace({"training": {"lr": 0.05}}).training.lr
     0.05
-    >>> Config().replace({"training": {"rate": 0.05}})
+    >>> Config().replace({"similarity": {"neighbours": 5}})
     Traceback (most recent call last):
         ...
-    simpgcn.errors.SimPGCNError: unknown setting 'training.rate': Known: lr, weight_decay, epochs, patience, seed, device
+    simpgcn.errors.SimPGCNError: unknown setting 'similarity.neighbours': Known: k, binarize, seed
     """
 
     data: DataSettings = field(default_factory=DataSettings)
@@ -166,7 +166,11 @@ def _updated(settings: Any, changes: dict[str, Any], path: str) -> Any:
 
 
 def _converted(value: Any, hint: Any, where: str) -> Any:
-    options = typing.get_args(hint) if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union else (hint,)
+    options = (
+        typing.get_args(hint)
+        if isinstance(hint, types.UnionType) or typing.get_origin(hint) is typing.Union
+        else (hint,)
+    )
     for option in options:
         if option is type(None) and value is None:
             return None

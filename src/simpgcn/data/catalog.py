@@ -90,9 +90,7 @@ def catalog_entry(name: str) -> Benchmark | Made:
     return CATALOG[name]
 
 
-def load_dataset(
-    name: str, *, split: int = 0, split_kind: SplitKind | None = None, directed: bool = True
-) -> Data:
+def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = None, directed: bool = True) -> Data:
     """A benchmark graph with the masks of one split.
 
     Raw files come from the data home, else from the mirror, else from PyG's download; each is checked
@@ -138,7 +136,7 @@ def _read(entry: Benchmark) -> Data:
 
 
 def _open(entry: Benchmark, home: Path) -> Data:
-    class Checked(entry.pyg_class):  # type: ignore[name-defined,misc]
+    class Checked(entry.pyg_class):  # type: ignore[name-defined]
         """Checks raw files before opening them: some are pickles, safe only if they are the published ones."""
 
         def process(self) -> None:

@@ -78,9 +78,7 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
     """A tensor with the sparsity of ``x`` and other stored numbers."""
     if not is_sparse(x):
         return values
-    return torch.sparse_csr_tensor(
-        x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False
-    )
+    return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
 
 
 def is_word_like(x: Tensor) -> bool:

@@ -25,7 +25,8 @@ def clean_graph(name: str) -> Data:
     with np.load(find_raw(f"prognn/clean/{name}.npz"), allow_pickle=False) as parts:
         adjacency, features = (
             sparse.csr_matrix(
-                (parts[f"{what}_data"], parts[f"{what}_indices"], parts[f"{what}_indptr"]), parts[f"{what}_shape"]
+                (parts[f"{what}_data"], parts[f"{what}_indices"], parts[f"{what}_indptr"]),
+                parts[f"{what}_shape"],
             )
             for what in ("adj", "attr")
         )

@@ -47,16 +47,21 @@ def find_raw(name: str) -> Path:
     )
 
 
+def missing_from_mirror(folder: str) -> list[str]:
+    """The raw files of ``folder`` that the mirror, if there is one, does not have."""
+    mirror = data_mirror()
+    names = [name for name in checksums() if name.startswith(f"{folder}/raw/")]
+    return [name for name in names if mirror is None or not (mirror / name).is_file()]
+
+
 def copy_from_mirror(folder: str, target: Path) -> list[str]:
     """Copy the raw files of ``folder`` that the mirror has into ``target``; return the names it lacks."""
+    missing = missing_from_mirror(folder)
     mirror = data_mirror()
-    missing = []
     for name in (name for name in checksums() if name.startswith(f"{folder}/raw/")):
-        source = mirror / name if mirror is not None else None
-        if source is None or not source.is_file():
-            missing.append(name)
+        if mirror is None or name in missing:
             continue
-        verify(source, name)
+        verify(mirror / name, name)
         target.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target / source.name)
+        shutil.copyfile(mirror / name, target / Path(name).name)
     return missing

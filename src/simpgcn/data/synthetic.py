@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 import torch
 from torch import Tensor
 from torch_geometric.data import Data
@@ -72,7 +73,14 @@ def demo_graph() -> Data:
     Data(x=[2000, 500], edge_index=[2, 20000], y=[2000])
     """
     data = synthetic_graph(
-        2000, 5, homophily=0.15, average_degree=10, degrees="power-law", signal=0.25, words_per_node=25, seed=2021
+        2000,
+        5,
+        homophily=0.15,
+        average_degree=10,
+        degrees="power-law",
+        signal=0.25,
+        words_per_node=25,
+        seed=2021,
     )
     data.x = data.x.to_dense()
     return data
@@ -115,8 +123,10 @@ def _edges(
     return torch.from_numpy(index[:, np.lexsort((index[1], index[0]))])
 
 
-def _draw(rng: np.random.Generator, cumulative: np.ndarray, low: object, high: object, size: int) -> np.ndarray:
-    point = rng.uniform(low, high, size)  # type: ignore[arg-type]
+def _draw(
+    rng: np.random.Generator, cumulative: np.ndarray, low: npt.ArrayLike, high: npt.ArrayLike, size: int
+) -> np.ndarray:
+    point = rng.uniform(np.asarray(low), np.asarray(high), size)
     return np.clip(np.searchsorted(cumulative, point, side="right") - 1, 0, len(cumulative) - 2)
 
 

@@ -44,7 +44,7 @@ class SimilarityHead(nn.Module):
 
     def forward(self, hidden: Tensor, pairs: Pairs) -> Tensor:
         """The mean loss over ``pairs``."""
-        first, second = pairs.index
+        first, second = pairs.nodes
         predicted = self.linear((hidden[first] - hidden[second]).abs()).squeeze(1)
         if self.task == "regression":
             return F.mse_loss(predicted, pairs.similarity)
@@ -61,5 +61,5 @@ def draw_pairs(pairs: Pairs, count: int) -> Pairs:
     total = pairs.similarity.numel()
     if total <= count:
         return pairs
-    drawn = torch.randperm(total, device=pairs.index.device)[:count]
-    return Pairs(pairs.index[:, drawn], pairs.similarity[drawn], pairs.similar[drawn])
+    drawn = torch.randperm(total, device=pairs.nodes.device)[:count]
+    return Pairs(pairs.nodes[:, drawn], pairs.similarity[drawn], pairs.similar[drawn])

@@ -12,12 +12,11 @@ from torch import Tensor
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
 
-def structure_propagation(
-    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None
-) -> SparseMatrix:
-    r""":math:`\tilde{\mathbf{D}}^{-1/2} \tilde{\mathbf{A}} \tilde{\mathbf{D}}^{-1/2}` with :math:`\tilde{\mathbf{A}} = \mathbf{A} + \mathbf{I}`.
+def structure_propagation(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None) -> SparseMatrix:
+    r"""The given graph's :math:`\tilde{\mathbf{D}}^{-1/2} \tilde{\mathbf{A}} \tilde{\mathbf{D}}^{-1/2}`.
 
-    Degrees are row sums. A self-loop that the graph already has is kept and gets the added one on top.
+    :math:`\tilde{\mathbf{A}}` is :math:`\mathbf{A} + \mathbf{I}`. Degrees are row sums. A self-loop that the graph
+    already has is kept and gets the added one on top.
 
     >>> structure_propagation(torch.tensor([[0, 1], [1, 0]]), 2).matrix.to_dense()
     tensor([[0.5000, 0.5000],
@@ -31,7 +30,9 @@ def structure_propagation(
 
 
 def feature_propagation(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None) -> SparseMatrix:
-    r""":math:`\mathbf{D}_f^{-1/2} \mathbf{A}_f \mathbf{D}_f^{-1/2}`: no self-loops are added; empty rows stay empty.
+    r"""The feature graph's :math:`\mathbf{D}_f^{-1/2} \mathbf{A}_f \mathbf{D}_f^{-1/2}`: no self-loops are added.
+
+    Nodes without look-alikes have an empty row.
 
     >>> feature_propagation(torch.tensor([[0, 1], [1, 0]]), 3).matrix.to_dense()[0].tolist()
     [0.0, 1.0, 0.0]

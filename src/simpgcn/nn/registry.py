@@ -29,6 +29,7 @@ class SimPGCNSettings:
     dropout: float = 0.5
     self_loop_weight: float = 0.1
     structure_bias: float = 0.0
+    bias: bool = True
     form: Form = "paper"
     pretext_weight: float = 1.0
     pretext_neighbors: int = 5
@@ -59,6 +60,7 @@ def _build_simpgcn(in_channels: int, out_channels: int, settings: SimPGCNSetting
         dropout=settings.dropout,
         self_loop_weight=settings.self_loop_weight,
         structure_bias=settings.structure_bias,
+        bias=settings.bias,
         form=settings.form,
     )
 

@@ -30,20 +30,24 @@ class SimPConv(nn.Module):
     .. math::
         \mathbf{s} &= \mathrm{sigmoid}(\mathbf{H}\mathbf{w}_s + b_s), \qquad
         \mathbf{K} = \mathbf{H}\mathbf{w}_K + b_K \\
-        \mathbf{H}' &= \Big(\mathbf{s} * \tilde{\mathbf{D}}^{-1/2}\tilde{\mathbf{A}}\tilde{\mathbf{D}}^{-1/2}
-        + (1 - \mathbf{s}) * \mathbf{D}_f^{-1/2}\mathbf{A}_f\mathbf{D}_f^{-1/2}
-        + \gamma\,\mathrm{diag}(\mathbf{K})\Big)\,\mathbf{H}\mathbf{W}
+        \mathbf{H}' &= \mathbf{s} * (\hat{\mathbf{A}}\mathbf{H}\mathbf{W} + \mathbf{b})
+        + (1 - \mathbf{s}) * (\hat{\mathbf{A}}_f\mathbf{H}\mathbf{W} + \mathbf{b})
+        + \gamma\mathbf{K} * (\mathbf{H}\mathbf{W} + \mathbf{b})
 
-    where :math:`\mathbf{a} * \mathbf{M}` scales row i of M by :math:`a_i`.
+    with :math:`\hat{\mathbf{A}} = \tilde{\mathbf{D}}^{-1/2}\tilde{\mathbf{A}}\tilde{\mathbf{D}}^{-1/2}`,
+    :math:`\hat{\mathbf{A}}_f = \mathbf{D}_f^{-1/2}\mathbf{A}_f\mathbf{D}_f^{-1/2}`, and
+    :math:`\mathbf{a} * \mathbf{M}` scaling row i of M by :math:`a_i`. With ``bias=False`` these are the
+    paper's equations.
 
     Args:
         in_channels: Size of each input row.
         out_channels: Size of each output row.
         self_loop_weight: γ. At 0 the layer has no self-loop parameters.
         structure_bias: The initial b_s; above 0 the layer starts closer to the given graph.
-        activate_branches: Apply a ReLU to each of the three branches before they are mixed, as the paper's
-            published code does, rather than to nothing here (the paper's form applies it to the sum, which
-            is the model's business).
+        bias: Learn the branches' b, as the published code does. The paper's equations leave it out, but its
+            numbers need it: on Actor it is worth more than a point.
+        activate_branches: Apply a ReLU to each branch before mixing, as the published code does. In the
+            paper's form the ReLU follows the sum, and is the model's business.
 
     Shapes:
         - ``x``: ``[n, in_channels]``, a tensor or a :class:`SparseMatrix`;
@@ -65,6 +69,7 @@ class SimPConv(nn.Module):
         *,
         self_loop_weight: float = 0.1,
         structure_bias: float = 0.0,
+        bias: bool = True,
         activate_branches: bool = False,
     ) -> None:
         super().__init__()
@@ -76,16 +81,20 @@ class SimPConv(nn.Module):
         self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
         self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
         self.score_bias = nn.Parameter(torch.empty(1))
+        self.bias: nn.Parameter | None
+        self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
         if self_loop_weight:
             self.self_loop_score_weight = nn.Parameter(torch.empty(in_channels, 1))
             self.self_loop_score_bias = nn.Parameter(torch.empty(1))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1); set b_s as given and b_K to 0."""
+        """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1); set b_s as given, b and b_K to 0."""
         glorot(self.weight)
         nn.init.uniform_(self.score_weight, -1, 1)
         nn.init.constant_(self.score_bias, self.structure_bias)
+        if self.bias is not None:
+            nn.init.zeros_(self.bias)
         if self.self_loop_weight:
             nn.init.uniform_(self.self_loop_score_weight, -1, 1)
             nn.init.zeros_(self.self_loop_score_bias)
@@ -108,27 +117,26 @@ class SimPConv(nn.Module):
 
     def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The output together with s and K, for already normalised matrices."""
-        columns = [self.weight, self.score_weight]
+        columns: list[Tensor] = [self.weight, self.score_weight]
         if self.self_loop_weight:
             columns.append(self.self_loop_score_weight)
         # One product for W, w_s and w_K: x is read once.
         product = x @ torch.cat(columns, dim=1)
         z = product[:, : self.out_channels]
         s = torch.sigmoid(product[:, self.out_channels : self.out_channels + 1] + self.score_bias)
-        act = torch.relu if self.activate_branches else _identity
-        hidden = s * act(structure @ z) + (1 - s) * act(features @ z)
+        hidden = s * self._branch(structure @ z) + (1 - s) * self._branch(features @ z)
         if not self.self_loop_weight:
             return LayerState(hidden, s.squeeze(1), None)
         loops = product[:, self.out_channels + 1 :] + self.self_loop_score_bias
-        hidden = hidden + self.self_loop_weight * loops * act(z)
+        hidden = hidden + self.self_loop_weight * loops * self._branch(z)
         return LayerState(hidden, s.squeeze(1), loops.squeeze(1))
+
+    def _branch(self, z: Tensor) -> Tensor:
+        if self.bias is not None:
+            z = z + self.bias
+        return torch.relu(z) if self.activate_branches else z
 
     def __repr__(self) -> str:
         return (
-            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, "
-            f"self_loop_weight={self.self_loop_weight})"
+            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, self_loop_weight={self.self_loop_weight})"
         )
-
-
-def _identity(x: Tensor) -> Tensor:
-    return x

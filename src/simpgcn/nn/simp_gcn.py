@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal, get_args
 
 import torch
@@ -17,7 +18,10 @@ Form = Literal["paper", "published"]
 
 
 class SimPGCN(nn.Module):
-    r"""SimP-GCN for node classification: :math:`\mathbf{H}^{(l)} = \sigma(\tilde{\mathbf{P}}^{(l)} \mathbf{H}^{(l-1)} \mathbf{W}^{(l)})`.
+    r"""SimP-GCN for node classification.
+
+    .. math:: \mathbf{H}^{(l)} = \sigma(\tilde{\mathbf{P}}^{(l)} \mathbf{H}^{(l-1)} \mathbf{W}^{(l)}),
+              \qquad \mathbf{H}^{(0)} = \mathbf{X}
 
     The last layer's output goes to the softmax without a ReLU.
 
@@ -29,6 +33,7 @@ class SimPGCN(nn.Module):
         dropout: Share of hidden values dropped between layers in training.
         self_loop_weight: γ, the weight of the learned self-loops; 0 removes them.
         structure_bias: The initial b_s of every layer.
+        bias: Learn a bias in every layer; without, the layers are the paper's equations to the letter.
         form: ``paper`` applies the ReLU after mixing, as the paper's equations do; ``published`` applies it
             to each branch before mixing, as its published code does. Accuracy is the same within noise.
 
@@ -50,6 +55,7 @@ class SimPGCN(nn.Module):
         dropout: float = 0.5,
         self_loop_weight: float = 0.1,
         structure_bias: float = 0.0,
+        bias: bool = True,
         form: Form = "paper",
     ) -> None:
         super().__init__()
@@ -60,12 +66,13 @@ class SimPGCN(nn.Module):
         self.dropout = dropout
         self.form = form
         sizes = [in_channels, *[hidden_channels] * (num_layers - 1), out_channels]
-        self.convs = nn.ModuleList(
+        self.convs: Sequence[SimPConv] = nn.ModuleList(  # type: ignore[assignment]
             SimPConv(
                 sizes[i],
                 sizes[i + 1],
                 self_loop_weight=self_loop_weight,
                 structure_bias=structure_bias,
+                bias=bias,
                 activate_branches=form == "published" and i + 1 < num_layers,
             )
             for i in range(num_layers)
@@ -112,7 +119,7 @@ class SimPGCN(nn.Module):
         return states
 
     def trust(self, states: list[LayerState]) -> Tensor:
-        r"""How each node mixed its sources, ``[n, layers, 3]``: :math:`\mathbf{s}`, :math:`1 - \mathbf{s}`, :math:`\gamma\mathbf{K}`."""
+        """How each node mixed its sources in each layer, ``[n, layers, 3]``: s, 1 - s and γK."""
         layers = []
         for conv, (_, s, loops) in zip(self.convs, states, strict=True):
             own = torch.zeros_like(s) if loops is None else conv.self_loop_weight * loops

@@ -50,7 +50,7 @@ class SparseMatrix:
         return moved
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(self.matrix, self.transpose, x)  # type: ignore[no-untyped-call]
+        product: Tensor = _Product.apply(self.matrix, self.transpose, x)
         return product
 
     def __repr__(self) -> str:

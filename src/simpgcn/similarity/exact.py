@@ -30,12 +30,12 @@ BLOCK_ENTRIES = 1 << 22
 class Neighbors(NamedTuple):
     """The rows most and least similar to each row, best first.
 
-    ``index`` and ``similarity`` are ``[n, k]``; ``far_index`` and ``far_similarity`` are ``[n, m]``.
+    ``near`` and ``near_similarity`` are ``[n, k]``; ``far`` and ``far_similarity`` are ``[n, m]``.
     """
 
-    index: Tensor
-    similarity: Tensor
-    far_index: Tensor
+    near: Tensor
+    near_similarity: Tensor
+    far: Tensor
     far_similarity: Tensor
 
 

@@ -27,10 +27,10 @@ def feature_edges(neighbors: Neighbors) -> tuple[Tensor, Tensor]:
     (tensor([[0, 1],
             [1, 0]]), tensor([1., 1.]))
     """
-    node = torch.arange(neighbors.index.size(0), device=neighbors.index.device)
-    node = node.unsqueeze(1).expand_as(neighbors.index)
-    keep = neighbors.similarity > 0
-    return torch.stack([node[keep], neighbors.index[keep]]), neighbors.similarity[keep]
+    node = torch.arange(neighbors.near.size(0), device=neighbors.near.device)
+    node = node.unsqueeze(1).expand_as(neighbors.near)
+    keep = neighbors.near_similarity > 0
+    return torch.stack([node[keep], neighbors.near[keep]]), neighbors.near_similarity[keep]
 
 
 class FeatureGraph(BaseTransform):
@@ -78,15 +78,13 @@ class FeatureGraph(BaseTransform):
         x = binarize(data.x, self.binarize)
         count = max(self.k, self.pairs)
         if self.cache is False:
-            found = nearest_neighbors(
-                x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress
-            )
+            found = nearest_neighbors(x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress)
         else:
             folder = None if self.cache is True else self.cache
             found = cached_neighbors(
                 x, count, farthest=self.pairs, seed=self.seed, folder=folder, on_progress=self.on_progress
             )
-        near = found._replace(index=found.index[:, : self.k], similarity=found.similarity[:, : self.k])
+        near = found._replace(near=found.near[:, : self.k], near_similarity=found.near_similarity[:, : self.k])
         data.feature_edge_index, data.feature_edge_weight = feature_edges(near)
         if self.pairs:
             pairs = similarity_pairs(found, self.pairs)

@@ -37,7 +37,7 @@ def nearest_neighbors(
 
     >>> x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [1.0, 2.0], [-1.0, 3.0]])
     >>> found = nearest_neighbors(x, k=1, farthest=1)
-    >>> found.index.flatten().tolist(), found.far_index.flatten().tolist()
+    >>> found.near.flatten().tolist(), found.far.flatten().tolist()
     ([1, 0, 3, 2], [3, 3, 0, 0])
     """
     if x.dim() != 2:

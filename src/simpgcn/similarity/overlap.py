@@ -9,7 +9,7 @@ from torch import Tensor
 def overlap(a: Tensor, b: Tensor) -> float:
     r"""The share of the edges of graph ``a`` that are edges of graph ``b``.
 
-    .. math:: OL(\mathbf{A}_1, \mathbf{A}_2) = \frac{\lVert\mathbf{A}_1 \cap \mathbf{A}_2\rVert}{\lVert\mathbf{A}_1\rVert}
+    .. math:: OL(\mathbf{A}_1, \mathbf{A}_2) = \lVert\mathbf{A}_1 \cap \mathbf{A}_2\rVert \,/\, \lVert\mathbf{A}_1\rVert
 
     Args:
         a, b: Two ``edge_index`` tensors ``[2, e]`` over the same nodes; repeated edges count once.

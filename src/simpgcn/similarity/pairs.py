@@ -13,11 +13,11 @@ from simpgcn.similarity.exact import Neighbors
 class Pairs(NamedTuple):
     """Unordered pairs of nodes and what the pretext task should say of them.
 
-    ``index`` is ``[2, p]``, ``similarity`` ``[p]`` the cosine (regression), ``similar`` ``[p]`` whether the
+    ``nodes`` is ``[2, p]``, ``similarity`` ``[p]`` the cosine (regression), ``similar`` ``[p]`` whether the
     pair was found among the most similar rather than the least similar ones (classification).
     """
 
-    index: Tensor
+    nodes: Tensor
     similarity: Tensor
     similar: Tensor
 
@@ -28,14 +28,14 @@ def similarity_pairs(neighbors: Neighbors, m: int) -> Pairs:
     >>> from simpgcn.similarity import nearest_neighbors
     >>> x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [0.0, 3.0]])
     >>> pairs = similarity_pairs(nearest_neighbors(x, 1, farthest=1), m=1)
-    >>> pairs.index.tolist(), pairs.similarity.tolist(), pairs.similar.tolist()
+    >>> pairs.nodes.tolist(), pairs.similarity.tolist(), pairs.similar.tolist()
     ([[0, 0, 1], [1, 2, 2]], [1.0, 0.0, 0.0], [True, False, True])
     """
-    n = neighbors.index.size(0)
-    other = torch.cat([neighbors.index[:, :m], neighbors.far_index[:, :m]], dim=1)
-    similarity = torch.cat([neighbors.similarity[:, :m], neighbors.far_similarity[:, :m]], dim=1)
+    n = neighbors.near.size(0)
+    other = torch.cat([neighbors.near[:, :m], neighbors.far[:, :m]], dim=1)
+    similarity = torch.cat([neighbors.near_similarity[:, :m], neighbors.far_similarity[:, :m]], dim=1)
     similar = torch.zeros_like(other, dtype=torch.bool)
-    similar[:, : neighbors.index[:, :m].size(1)] = True
+    similar[:, : neighbors.near[:, :m].size(1)] = True
     node = torch.arange(n, device=other.device).unsqueeze(1).expand_as(other)
     code, place = torch.unique(
         (torch.minimum(node, other) * n + torch.maximum(node, other)).flatten(), return_inverse=True

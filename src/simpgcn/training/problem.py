@@ -96,7 +96,7 @@ def prepare(
 
     >>> from simpgcn.data import load_dataset
     >>> problem = prepare(load_dataset("demo"), Config(), cache=False)
-    >>> problem.num_classes, problem.pairs.index.size(0), problem.inputs[1]
+    >>> problem.num_classes, problem.pairs.nodes.size(0), problem.inputs[1]
     (5, 2, SparseMatrix(2000, 2000, nnz=22000))
     """
     check_graph(data)

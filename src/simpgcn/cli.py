@@ -1,0 +1,231 @@
+"""The command line: each command a plain function."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from simpgcn import runs
+from simpgcn.config import default_config, parse_assignment, read_config_file
+from simpgcn.data import CATALOG, data_home, dataset_statistics, load_dataset
+from simpgcn.data.catalog import Benchmark, catalog_entry
+from simpgcn.data.raw_files import missing_from_mirror
+from simpgcn.data.statistics import PAPER
+from simpgcn.errors import SimPGCNError
+from simpgcn.estimator import check_width
+from simpgcn.progress import TrainingProgress
+from simpgcn.train_run import FinishedRun, resume_run, train_run
+from simpgcn.training import find_device, model_inputs
+from simpgcn.training import predict as predict_nodes
+from simpgcn.version import VERSION
+
+app = typer.Typer(
+    help="Node-similarity-preserving graph convolutional networks.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and only that.")]
+Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep neighbour searches on disk.")]
+Device = Annotated[Optional[str], typer.Option(help="auto, cpu, cuda or cuda:N.")]  # noqa: UP045
+
+
+@app.command()
+def train(
+    dataset: Annotated[str, typer.Argument(help="A name that 'simpgcn datasets' lists.")] = "demo",
+    model: Annotated[str, typer.Option(help="simpgcn or gcn.")] = "simpgcn",
+    seed: Annotated[Optional[int], typer.Option(help="Initial values, dropout, pretext samples.")] = None,  # noqa: UP045
+    split: Annotated[Optional[int], typer.Option(help="Which of the dataset's splits.")] = None,  # noqa: UP045
+    settings: Annotated[
+        Optional[list[str]], typer.Option("--set", help="section.key=value, such as training.lr=0.02.")  # noqa: UP045
+    ] = None,
+    config: Annotated[Optional[Path], typer.Option(help="A YAML file of settings.")] = None,  # noqa: UP045
+    out: Annotated[Path | None, typer.Option(help="The run folder; a free name below runs/ if left out.")] = None,
+    device: Device = None,
+    resume: Annotated[
+        Optional[Path], typer.Option(help="Go on with this interrupted run; takes no other settings.")  # noqa: UP045
+    ] = None,
+    cache: Cache = True,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Train a model on a graph and write a run folder."""
+    if resume is not None:
+        if config or out or settings or seed is not None or split is not None or device:
+            raise SimPGCNError("--resume goes on with the run's own settings: give it alone")
+        epochs = runs.read_config(resume).training.epochs
+        with TrainingProgress(epochs) as bars:
+            run = resume_run(resume, cache=cache, on_similarity=bars.similarity, on_epoch=bars.epoch)
+    else:
+        catalog_entry(dataset)
+        chosen = default_config(dataset, model)
+        if config is not None:
+            chosen = chosen.replace(read_config_file(config))
+        for assignment in settings or []:
+            chosen = chosen.replace(parse_assignment(assignment))
+        options: dict[str, dict[str, Any]] = {"data": {"split": split}, "training": {"seed": seed, "device": device}}
+        for section, values in options.items():
+            chosen = chosen.replace({section: {name: v for name, v in values.items() if v is not None}})
+        with TrainingProgress(chosen.training.epochs) as bars:
+            run = train_run(chosen, out, cache=cache, on_similarity=bars.similarity, on_epoch=bars.epoch)
+    if json_output:
+        _print_json({**run.metrics, "run": str(run.folder)})
+    else:
+        _show_run(run)
+    if run.interrupted:
+        print(f"Stopped. Go on with: simpgcn train --resume {run.folder}", file=sys.stderr)
+        raise typer.Exit(130)
+    return run.metrics
+
+
+@app.command()
+def predict(
+    run: Annotated[Path, typer.Argument(help="A run folder.")],
+    out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")] = Path("predictions.csv"),
+    device: Device = None,
+    cache: Cache = True,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Write a trained model's prediction for every node: class, probabilities, trust."""
+    config = runs.read_config(run)
+    if config.data.name is None:
+        raise SimPGCNError(f"{run} was trained from Python on data of its own: use SimPGCNClassifier.load there")
+    saved = runs.read_model(run, config)
+    chosen = find_device(device or config.training.device)
+    data = load_dataset(
+        config.data.name,
+        split=config.data.split,
+        split_kind=config.data.split_kind,
+        directed=config.data.directed,
+    )
+    check_width(data, saved.num_features)
+    inputs, _ = model_inputs(data, config, chosen, cache=cache)
+    table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs), data.y)
+    runs.write_table(table, out)
+    answer = {"run": str(run), "predictions": str(out), "nodes": table.num_rows}
+    if json_output:
+        _print_json(answer)
+    else:
+        Console().print(f"{table.num_rows} predictions written to {escape(str(out))}", highlight=False)
+    return answer
+
+
+@app.command()
+def datasets(
+    name: Annotated[Optional[str], typer.Argument(help="Show one dataset's statistics.")] = None,  # noqa: UP045
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """List the datasets, or show the statistics of one."""
+    answer = _one_dataset(name) if name else {key: _at_a_glance(key) for key in CATALOG}
+    if json_output:
+        _print_json(answer)
+    elif name:
+        _show_dataset(answer)
+    else:
+        table = Table("dataset", "nodes and edges", "usual split", "data")
+        for key, row in answer.items():
+            table.add_row(key, row["title"], row["split_kind"], row["data"])
+        Console().print(table)
+        Console().print("simpgcn datasets NAME shows the statistics of one.", highlight=False)
+    return answer
+
+
+def _at_a_glance(name: str) -> dict[str, Any]:
+    entry = CATALOG[name]
+    where = "built in"
+    if isinstance(entry, Benchmark):
+        if (data_home() / entry.folder).is_dir():
+            where = "installed"
+        else:
+            where = "to download" if missing_from_mirror(entry.folder) else "in the mirror"
+    elif entry.split_kind == "pro-gnn":
+        where = "from the mirror"
+    return {"title": entry.title, "split_kind": entry.split_kind, "data": where}
+
+
+def _one_dataset(name: str) -> dict[str, Any]:
+    entry = catalog_entry(name)
+    found = dataset_statistics(name)
+    paper = dict(zip(("nodes", "edges", "features", "classes"), PAPER[name], strict=True)) if name in PAPER else None
+    return {
+        "dataset": name,
+        "title": entry.title,
+        "split_kind": entry.split_kind,
+        **found._asdict(),
+        "paper": paper,
+        "notes": list(entry.notes),
+    }
+
+
+def _show_dataset(answer: dict[str, Any]) -> None:
+    table = Table("", "here", "in the paper", title=f"{answer['dataset']}: {answer['title']}", title_justify="left")
+    for row in ("nodes", "edges", "features", "classes"):
+        table.add_row(row, f"{answer[row]:,}", f"{answer['paper'][row]:,}" if answer["paper"] else "")
+    table.add_row("edges within a class", f"{answer['homophily']:.1%}", "")
+    table.add_row("usual split", answer["split_kind"], "")
+    Console().print(table)
+    for note in answer["notes"]:
+        Console().print(f"Note: {note}.", highlight=False)
+
+
+def _show_run(run: FinishedRun) -> None:
+    metrics = run.metrics
+    table = Table(show_header=False, title=f"{metrics['model']} on {metrics['dataset']}", title_justify="left")
+    table.add_row("test accuracy", f"[bold]{metrics['test_accuracy']:.1%}[/bold]")
+    table.add_row("validation accuracy", f"{metrics['val_accuracy']:.1%}")
+    table.add_row("kept epoch", f"{metrics['best_epoch']} of {metrics['epochs']}")
+    spent = metrics["seconds"]
+    table.add_row("time", f"{spent['total']:.1f} s, of which training {spent['training']:.1f} s")
+    trust = run.prediction.trust
+    if trust is not None:
+        for layer in range(trust.shape[1]):
+            graph, alike, own = trust[:, layer].mean(axis=0)
+            table.add_row(
+                f"layer {layer + 1} leans on",
+                f"graph {graph:.2f}, look-alikes {alike:.2f}, node itself {own:+.2f}",
+            )
+    table.add_row("run folder", escape(str(run.folder)))
+    Console().print(table)
+
+
+def _print_json(answer: dict[str, Any]) -> None:
+    print(json.dumps(answer, indent=2))
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(VERSION)
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; what a user can put right ends in one sentence and exit code 2."""
+    try:
+        app()
+    except SimPGCNError as error:
+        print(f"simpgcn: {error}", file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"simpgcn: {error.strerror or error}{where}", file=sys.stderr)
+        sys.exit(2)
+    except KeyboardInterrupt:
+        print("simpgcn: interrupted", file=sys.stderr)
+        sys.exit(130)

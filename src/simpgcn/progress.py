@@ -1,0 +1,56 @@
+"""Progress bars on standard error; nothing at all where that is no terminal."""
+
+from __future__ import annotations
+
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+
+from simpgcn.training import Epoch
+
+
+class TrainingProgress:
+    """Two bars: finding look-alikes, then training with loss, validation accuracy and time left.
+
+    >>> with TrainingProgress(epochs=2) as bars:
+    ...     bars.similarity(1.0)
+    ...     bars.epoch(Epoch(1, 0.9, 0.9, 0.0, 0.5, 0.9, 0.5))
+    """
+
+    def __init__(self, epochs: int) -> None:
+        console = Console(stderr=True)
+        self._bars = Progress(
+            TextColumn("{task.description:<19}"),
+            BarColumn(bar_width=28),
+            TextColumn("{task.fields[shown]:<44}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._epochs = epochs
+        self._similarity: TaskID | None = None
+        self._training: TaskID | None = None
+
+    def similarity(self, share: float) -> None:
+        """Show how much of the search for look-alikes is done."""
+        if self._similarity is None:
+            self._similarity = self._bars.add_task("Finding look-alikes", total=1.0, shown="")
+        self._bars.update(self._similarity, completed=share, shown=f"{share:.0%} of the nodes")
+
+    def epoch(self, epoch: Epoch) -> None:
+        """Show an epoch's loss and validation accuracy."""
+        if self._training is None:
+            self._training = self._bars.add_task("Training", total=self._epochs, shown="")
+        shown = f"epoch {epoch.epoch}  loss {epoch.loss:.3f}  validation {epoch.val_accuracy:.1%}"
+        self._bars.update(self._training, completed=epoch.epoch, shown=shown)
+
+    def __enter__(self) -> TrainingProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()

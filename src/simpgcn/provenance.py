@@ -1,0 +1,48 @@
+"""With what a result was made: versions, source revision, peak memory."""
+
+from __future__ import annotations
+
+import platform
+import resource
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+import torch
+
+from simpgcn.version import VERSION
+
+
+def versions() -> dict[str, str]:
+    """The versions that can change a result.
+
+    >>> sorted(versions())
+    ['numpy', 'python', 'simpgcn', 'torch', 'torch_geometric']
+    """
+    found = {name: metadata.version(name) for name in ("numpy", "torch", "torch_geometric")}
+    return {"simpgcn": VERSION, "python": platform.python_version(), **found}
+
+
+def git_revision() -> str | None:
+    """The commit of the source tree this package runs from, ``-dirty`` if changed; None outside of one."""
+    source = Path(__file__).parent
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", "-C", str(source), *arguments], capture_output=True, text=True, check=True, timeout=10
+        ).stdout.strip()
+
+    try:
+        git("ls-files", "--error-unmatch", Path(__file__).name)
+        return git("rev-parse", "HEAD") + ("-dirty" if git("status", "--porcelain", "--", ".") else "")
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def peak_memory_mb(device: torch.device) -> float:
+    """The most memory in use so far, in MB: the GPU's for CUDA, else the process's."""
+    if device.type == "cuda":
+        return round(torch.cuda.max_memory_allocated(device) / 1e6, 1)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / 1e6 if sys.platform == "darwin" else peak / 1e3, 1)

@@ -1,0 +1,204 @@
+"""A training from its configuration to its run folder: interruptible, resumable, nothing half-written."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any, NamedTuple
+
+from simpgcn import runs
+from simpgcn.config import Config
+from simpgcn.data import load_dataset
+from simpgcn.errors import SimPGCNError
+from simpgcn.provenance import git_revision, peak_memory_mb, versions
+from simpgcn.training import Epoch, Prediction, Trainer, find_device, predict, prepare
+
+CHECKPOINT_SECONDS = 10.0
+
+
+class FinishedRun(NamedTuple):
+    """What came out: where it is, its figures, its predictions, and whether it was interrupted."""
+
+    folder: Path
+    metrics: dict[str, Any]
+    prediction: Prediction
+    interrupted: bool
+
+
+def train_run(
+    config: Config,
+    out: Path | None = None,
+    *,
+    cache: bool = True,
+    on_similarity: Callable[[float], None] | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> FinishedRun:
+    """Train as ``config`` says and write a run folder.
+
+    Ctrl-C ends the training after the current epoch; the folder then holds the best state so far and a
+    checkpoint for :func:`resume_run`. An error leaves no folder behind.
+
+    Args:
+        config: What to train on what.
+        out: The run folder; a free name below ``runs`` if left out.
+        cache: Keep neighbour searches on disk.
+        on_similarity: Called with the share of nodes whose look-alikes are found.
+        on_epoch: Called after every epoch.
+    """
+    if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
+        raise SimPGCNError(f"{out} already exists: choose another --out, or go on with simpgcn train --resume {out}")
+    return _run(config, out, None, cache, on_similarity, on_epoch)
+
+
+def resume_run(
+    folder: Path,
+    *,
+    cache: bool = True,
+    on_similarity: Callable[[float], None] | None = None,
+    on_epoch: Callable[[Epoch], None] | None = None,
+) -> FinishedRun:
+    """Go on with an interrupted or killed run from its last checkpoint, to the same result as without a break."""
+    config = runs.read_config(folder)
+    if config.data.name is None:
+        raise SimPGCNError(f"{folder} was trained from Python on data of its own: fit it again there")
+    if (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder):
+        raise SimPGCNError(f"{folder} is finished: there is nothing to resume")
+    return _run(config, None, folder, cache, on_similarity, on_epoch)
+
+
+def _run(
+    config: Config,
+    out: Path | None,
+    resumed: Path | None,
+    cache: bool,
+    on_similarity: Callable[[float], None] | None,
+    on_epoch: Callable[[Epoch], None] | None,
+) -> FinishedRun:
+    start = time.perf_counter()
+    find_device(config.training.device)
+    assert config.data.name is not None
+    data = load_dataset(
+        config.data.name,
+        split=config.data.split,
+        split_kind=config.data.split_kind,
+        directed=config.data.directed,
+    )
+    problem = prepare(data, config, cache=cache, on_progress=on_similarity)
+    trainer = Trainer(problem, config)
+    if resumed is None:
+        folder = _claim(out, config)
+        runs.write_config(folder, config)
+        before = {}
+    else:
+        folder = resumed
+        before = runs.read_checkpoint(folder, trainer)
+    training_start = time.perf_counter()
+
+    def seconds() -> dict[str, float]:
+        now = time.perf_counter()
+        spent = {
+            "similarity": problem.similarity_seconds if resumed is None else 0.0,
+            "training": now - training_start,
+            "total": now - start,
+        }
+        return {name: round(value + before.get(name, 0.0), 4) for name, value in spent.items()}
+
+    try:
+        interrupted = _train(trainer, folder, seconds, on_epoch)
+        if interrupted:
+            runs.write_checkpoint(folder, trainer, seconds())
+        prediction = predict(trainer.best_model(), problem.inputs)
+        spent = seconds()
+        test = data.test_mask.numpy()
+        hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()
+        metrics = {
+            "dataset": config.data.name,
+            "model": config.model_name,
+            "seed": config.training.seed,
+            "split": config.data.split,
+            "test_accuracy": float(hit[test].mean()),
+            "val_accuracy": trainer.stopping.best,
+            "best_epoch": trainer.stopping.best_epoch,
+            "epochs": len(trainer.history),
+            "seconds": spent,
+            "peak_memory_mb": peak_memory_mb(problem.y.device),
+            "versions": versions(),
+            "git": git_revision(),
+        }
+        runs.write_history(folder, trainer.history)
+        runs.write_model(folder, trainer)
+        runs.write_table(runs.prediction_table(prediction, data.y), folder / "predictions.parquet")
+        runs.write_metrics(folder, metrics)
+        if not interrupted:
+            runs.remove_checkpoint(folder)
+    except Exception:
+        if resumed is None and not runs.has_checkpoint(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+        raise
+    return FinishedRun(folder, metrics, prediction, interrupted)
+
+
+def _train(
+    trainer: Trainer,
+    folder: Path,
+    seconds: Callable[[], dict[str, float]],
+    on_epoch: Callable[[Epoch], None] | None,
+) -> bool:
+    """Train to the end or to the first Ctrl-C; True for the latter."""
+    saved = time.monotonic()
+
+    def after(epoch: Epoch) -> bool:
+        nonlocal saved
+        if on_epoch is not None:
+            on_epoch(epoch)
+        if time.monotonic() - saved > CHECKPOINT_SECONDS and not trainer.finished:
+            runs.write_checkpoint(folder, trainer, seconds())
+            saved = time.monotonic()
+        return stop()
+
+    with _interruptible() as stop:
+        trainer.run(after)
+        return stop() and not trainer.finished
+
+
+@contextmanager
+def _interruptible() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a wish to stop; the second one interrupts at once."""
+    wished = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield wished.is_set
+        return
+
+    def note(number: int, frame: FrameType | None) -> None:
+        wished.set()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    previous = signal.signal(signal.SIGINT, note)
+    try:
+        yield wished.is_set
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def _claim(out: Path | None, config: Config) -> Path:
+    """Create the run folder; without a wish, the first free name, safe from other processes."""
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+        return out
+    base = Path("runs")
+    base.mkdir(exist_ok=True)
+    name = f"{config.data.name}-{config.model_name}-split{config.data.split}-seed{config.training.seed}"
+    number = 1
+    while True:
+        folder = base / (name if number == 1 else f"{name}-{number}")
+        try:
+            folder.mkdir()
+            return folder
+        except FileExistsError:
+            number += 1

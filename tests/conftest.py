@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+from torch_geometric.data import Data
+
+from simpgcn.data import apply_split, synthetic_graph
+
+MIRROR = os.environ.get("SIMPGCN_DATA_MIRROR")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _own_data_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """No test reads or writes the user's data home."""
+    os.environ["SIMPGCN_DATA"] = str(tmp_path_factory.mktemp("data-home"))
+
+
+@pytest.fixture
+def mirror() -> Path:
+    if not MIRROR or not Path(MIRROR).is_dir():
+        pytest.skip("needs the benchmark data: set SIMPGCN_DATA_MIRROR")
+    return Path(MIRROR)
+
+
+@pytest.fixture
+def small() -> Data:
+    """A graph of 120 nodes that trains in a blink."""
+    data = synthetic_graph(120, 3, homophily=0.3, average_degree=4, num_features=60, signal=0.5, seed=1)
+    return apply_split(data, "small", "random", 0)
+
+
+def random_edges(n: int, count: int, generator: torch.Generator) -> torch.Tensor:
+    return torch.randint(n, (2, count), generator=generator)

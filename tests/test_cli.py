@@ -1,0 +1,372 @@
+"""The command line as a person meets it: what it writes, what it says, what it leaves behind."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet
+import pytest
+import torch
+
+from simpgcn import SimPGCNClassifier, cli, runs, train_run
+from simpgcn.data import load_dataset
+
+METRICS = {
+    "dataset",
+    "model",
+    "seed",
+    "split",
+    "test_accuracy",
+    "val_accuracy",
+    "best_epoch",
+    "epochs",
+    "seconds",
+    "peak_memory_mb",
+    "versions",
+    "git",
+}
+
+
+@pytest.fixture
+def simpgcn(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; returns (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["simpgcn", *map(str, arguments)])
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = stop.code or 0
+        out, err = capsys.readouterr()
+        return code, out, err
+
+    return run
+
+
+QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8")
+
+
+def test_train_writes_a_run_folder(simpgcn):
+    code, out, err = simpgcn("train", "demo", *QUICK, "--seed", 5, "--split", 2, "--out", "run", "--json")
+    assert (code, err) == (0, "")
+    folder = Path("run")
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "config.yaml",
+        "history.csv",
+        "metrics.json",
+        "model.safetensors",
+        "predictions.parquet",
+    ]
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert set(metrics) == METRICS
+    assert set(metrics["seconds"]) == {"similarity", "training", "total"}
+    assert json.loads(out) == {**metrics, "run": "run"}
+    assert (metrics["dataset"], metrics["model"], metrics["seed"], metrics["split"]) == ("demo", "simpgcn", 5, 2)
+    assert metrics["epochs"] == 3 == len(runs.read_history(folder))
+    assert metrics["val_accuracy"] == max(epoch.val_accuracy for epoch in runs.read_history(folder))
+
+    data = load_dataset("demo", split=2)
+    table = pyarrow.parquet.read_table(folder / "predictions.parquet").to_pydict()
+    assert list(table)[:3] == ["node", "label", "predicted"]
+    assert {f"probability_{c}" for c in range(5)} < set(table)
+    assert {f"trust_{s}_{layer}" for s in ("structure", "features", "self") for layer in (1, 2)} < set(table)
+    assert table["label"] == data.y.tolist()
+    hit = np.array(table["predicted"]) == data.y.numpy()
+    assert metrics["test_accuracy"] == hit[data.test_mask.numpy()].mean()
+
+
+def test_nothing_in_a_run_folder_is_pickled(simpgcn):
+    simpgcn("train", *QUICK, "--out", "run")
+    for path in Path("run").iterdir():
+        start = path.read_bytes()[:2]
+        assert start[:1] != b"\x80"  # a pickle's first byte
+        assert start != b"PK"  # the archive torch.save writes
+
+
+def test_config_in_the_folder_runs_it_again(simpgcn):
+    simpgcn("train", *QUICK, "--seed", 3, "--out", "first")
+    text = Path("first/config.yaml").read_text().replace("run_format: 1\n", "")
+    Path("again.yaml").write_text(text)
+    simpgcn("train", "--config", "again.yaml", "--out", "second")
+    assert Path("first/history.csv").read_text() == Path("second/history.csv").read_text()
+    assert Path("first/model.safetensors").read_bytes() == Path("second/model.safetensors").read_bytes()
+
+
+def test_settings_win_in_order_file_then_set_then_option(simpgcn):
+    Path("some.yaml").write_text("training: {epochs: 9, lr: 0.5, seed: 9}\nmodel: {hidden_channels: 4}\n")
+    code, out, _ = simpgcn(
+        "train",
+        "--config",
+        "some.yaml",
+        "--set",
+        "training.epochs=2",
+        "--set",
+        "training.seed=7",
+        "--seed",
+        1,
+        "--json",
+    )
+    config = runs.read_config(Path(json.loads(out)["run"]))
+    assert (code, config.training.epochs, config.training.lr, config.training.seed) == (0, 2, 0.5, 1)
+    assert config.model.hidden_channels == 4
+
+
+def test_default_folders_never_collide(simpgcn):
+    folders = [json.loads(simpgcn("train", *QUICK, "--json")[1])["run"] for _ in range(2)]
+    assert folders == ["runs/demo-simpgcn-split0-seed0", "runs/demo-simpgcn-split0-seed0-2"]
+
+
+def test_train_shows_a_table(simpgcn):
+    code, out, err = simpgcn("train", *QUICK)
+    assert (code, err) == (0, "")
+    for words in ("simpgcn on demo", "test accuracy", "kept epoch", "look-alikes", "run folder"):
+        assert words in out
+    code, out, _ = simpgcn("train", *QUICK, "--model", "gcn", "--json")
+    assert json.loads(out)["model"] == "gcn"
+
+
+def test_predict_from_a_run(simpgcn):
+    simpgcn("train", *QUICK, "--out", "run")
+    code, out, _ = simpgcn("predict", "run")
+    assert (code, out) == (0, "2000 predictions written to predictions.csv\n")
+    code, out, _ = simpgcn("predict", "run", "--out", "p.parquet", "--json")
+    assert json.loads(out) == {"run": "run", "predictions": "p.parquet", "nodes": 2000}
+    assert pyarrow.parquet.read_table("p.parquet").equals(pyarrow.parquet.read_table("run/predictions.parquet"))
+    assert len(Path("predictions.csv").read_text().splitlines()) == 2001
+    data = load_dataset("demo")
+    loaded = SimPGCNClassifier.load("run")
+    assert loaded.predict(data).tolist() == pyarrow.parquet.read_table("p.parquet")["predicted"].to_pylist()
+
+
+def test_datasets(simpgcn):
+    code, out, _ = simpgcn("datasets", "--json")
+    assert code == 0
+    assert {"demo", "cora", "actor", "coauthor-physics"} <= set(json.loads(out))
+    code, out, _ = simpgcn("datasets", "demo", "--json")
+    assert json.loads(out)["nodes"] == 2000
+    assert "usual split" in simpgcn("datasets")[1]
+    assert "edges within a class" in simpgcn("datasets", "demo")[1]
+
+
+def test_datasets_beside_the_paper(simpgcn, mirror):
+    code, out, _ = simpgcn("datasets", "cora", "--json")
+    answer = json.loads(out)
+    assert answer["edges"] == answer["paper"]["edges"] == 5429
+    assert "carries the features and labels of texas" in simpgcn("datasets", "cornell")[1]
+
+
+def test_version(simpgcn):
+    assert simpgcn("--version")[:2] == (0, "0.1.0\n")
+
+
+def spoiled(what):
+    """Break the run folder 'run' in one way."""
+
+    def spoil():
+        folder = Path("run")
+        if what == "empty":
+            shutil.rmtree(folder)
+            folder.mkdir()
+        elif what == "version":
+            path = folder / "config.yaml"
+            path.write_text(path.read_text().replace("run_format: 1", "run_format: 99"))
+        elif what == "no version":
+            path = folder / "config.yaml"
+            path.write_text(path.read_text().replace("run_format: 1\n", ""))
+        elif what == "binary":
+            (folder / "config.yaml").write_bytes(b"\xff\xfe\x00")
+        elif what == "no model":
+            (folder / "model.safetensors").unlink()
+        elif what == "cut model":
+            path = folder / "model.safetensors"
+            path.write_bytes(path.read_bytes()[:100])
+        elif what == "other model":
+            path = folder / "config.yaml"
+            path.write_text(path.read_text().replace("hidden_channels: 8", "hidden_channels: 9"))
+
+    return spoil
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [
+        ("empty", "run is not a run folder: it has no config.yaml"),
+        ("version", "run has run format 99, but this version of simpgcn reads format 1"),
+        ("no version", "run is not a run folder: its config.yaml names no run_format"),
+        ("binary", "run/config.yaml is not a text file"),
+        ("no model", "run/model.safetensors is missing"),
+        ("cut model", "run/model.safetensors is damaged"),
+        ("other model", "run/model.safetensors does not fit the config.yaml beside it"),
+    ],
+)
+def test_bad_run_folders(simpgcn, what, message):
+    simpgcn("train", *QUICK, "--out", "run")
+    spoiled(what)()
+    code, out, err = simpgcn("predict", "run")
+    assert_one_sentence(code, out, err, message)
+    assert not Path("predictions.csv").exists()
+
+
+def assert_one_sentence(code, out, err, message):
+    assert code == 2
+    assert out == ""
+    assert err.startswith("simpgcn: ")
+    assert err.count("\n") == 1
+    assert message in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "corra"], "unknown dataset 'corra': did you mean cora"),
+        (["train", "--model", "simgcn"], "unknown model 'simgcn': did you mean simpgcn"),
+        (["train", "--set", "similarity.k=2000"], "k = 2000 neighbours were asked for"),
+        (["train", "--set", "training.lrr=1"], "unknown setting 'training.lrr': did you mean lr"),
+        (["train", "--set", "training.lr=1e30", "--set", "training.epochs=9"], "lower training.lr"),
+        (["train", "--config", "missing.yaml"], "the configuration file missing.yaml could not be read"),
+        (["train", "--set", "data.split_kind=public"], "demo has no public split"),
+        (["train", "--split", "-1"], "data.split must be 0 or more"),
+        (["train", "--device", "tpu9"], "unknown device 'tpu9'"),
+        (["train", "--resume", "nowhere"], "nowhere is not a run folder"),
+        (["train", "--resume", "nowhere", "--seed", "1"], "--resume goes on with the run's own settings"),
+        (["predict", "nowhere"], "nowhere is not a run folder"),
+        (["datasets", "coro"], "unknown dataset 'coro'"),
+    ],
+)
+def test_bad_input_is_one_sentence_and_leaves_nothing(simpgcn, tmp_path, arguments, message):
+    assert_one_sentence(*simpgcn(*arguments), message)
+    left = [path for path in tmp_path.rglob("*") if path.name != "runs"]
+    assert left == []
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a CUDA device")
+def test_no_cuda_where_it_was_asked_for(simpgcn):
+    assert_one_sentence(*simpgcn("train", "--device", "cuda"), "finds no CUDA device: use --device cpu or auto")
+
+
+def test_unusable_graphs_reach_the_user_as_one_sentence(simpgcn, monkeypatch, tmp_path):
+    def broken(*args, **kwargs):
+        data = load_dataset("demo")
+        data.x[5, 5] = torch.nan
+        return data
+
+    monkeypatch.setattr(train_run, "load_dataset", broken)
+    assert_one_sentence(*simpgcn("train"), "NaN or infinite values, first in node 5")
+    assert not list(tmp_path.iterdir())
+
+
+def test_out_folder_in_use_is_not_touched(simpgcn):
+    Path("mine").mkdir()
+    Path("mine/thesis.txt").write_text("years of work")
+    assert_one_sentence(*simpgcn("train", *QUICK, "--out", "mine"), "mine already exists")
+    assert Path("mine/thesis.txt").read_text() == "years of work"
+    assert_one_sentence(*simpgcn("train", *QUICK, "--out", "mine/thesis.txt"), "already exists")
+
+
+def test_bad_prediction_targets(simpgcn):
+    simpgcn("train", *QUICK, "--out", "run")
+    assert_one_sentence(*simpgcn("predict", "run", "--out", "p.xlsx"), "p.xlsx must end in .csv or .parquet")
+    assert_one_sentence(*simpgcn("predict", "run", "--out", "no/p.csv"), "the folder no does not exist")
+
+
+def test_a_full_disk_is_told(simpgcn, monkeypatch, tmp_path):
+    def full(*args):
+        raise OSError(28, "No space left on device", "run/model.safetensors")
+
+    monkeypatch.setattr(runs, "write_model", full)
+    assert_one_sentence(*simpgcn("train", *QUICK, "--out", "run"), "No space left on device (run/model.safetensors)")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_finished_run_has_nothing_to_resume(simpgcn):
+    simpgcn("train", *QUICK, "--out", "run")
+    assert_one_sentence(*simpgcn("train", "--resume", "run"), "run is finished: there is nothing to resume")
+
+
+def test_an_estimators_folder_is_for_python(simpgcn, small):
+    SimPGCNClassifier(epochs=2, k=5, cache=False).fit(small).save("own")
+    assert_one_sentence(*simpgcn("predict", "own"), "own was trained from Python on data of its own")
+    assert_one_sentence(*simpgcn("train", "--resume", "own"), "own was trained from Python on data of its own")
+
+
+LONG = ["train", "demo", "--out", "run", "--set", "training.epochs=40", "--set", "training.patience=1000"]
+
+
+@pytest.fixture
+def without_break(simpgcn):
+    """The history and the model of the same run, never stopped."""
+    simpgcn(*[word if word != "run" else "whole" for word in LONG])
+    return Path("whole/history.csv").read_text(), Path("whole/model.safetensors").read_bytes()
+
+
+def start(*arguments, **variables):
+    command = [sys.executable, "-c", "from simpgcn.cli import main; main()", *arguments]
+    environment = {**os.environ, **variables}
+    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment)
+
+
+def wait_for(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def test_ctrl_c_keeps_the_best_so_far_and_resumes_to_the_same_result(simpgcn, without_break):
+    slow = "import simpgcn.train_run as t, time; old = t.Trainer._epoch\n"
+    slow += "def epoch(self):\n    time.sleep(0.1)\n    return old(self)\n"
+    slow += "t.Trainer._epoch = epoch\nfrom simpgcn.cli import main; main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", slow, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    wait_for(Path("run/config.yaml").exists)
+    time.sleep(1)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "simpgcn train --resume run" in err
+    assert "test accuracy" in out
+    stopped = runs.read_metrics(Path("run"))["epochs"]
+    assert 0 < stopped < 40
+    assert simpgcn("predict", "run")[0] == 0  # the best state so far is there to use
+    assert simpgcn("train", "--resume", "run")[0] == 0
+    assert (Path("run/history.csv").read_text(), Path("run/model.safetensors").read_bytes()) == without_break
+    assert not Path("run/checkpoint.safetensors").exists()
+
+
+def test_killed_run_resumes_to_the_same_result(simpgcn, without_break):
+    kill = "import simpgcn.train_run as t, os; t.CHECKPOINT_SECONDS = 0.0; old = t.runs.write_checkpoint\n"
+    kill += "def write(folder, trainer, seconds):\n    old(folder, trainer, seconds)\n"
+    kill += "    if len(trainer.history) == 11: os.kill(os.getpid(), 9)\n"
+    kill += "t.runs.write_checkpoint = write\nfrom simpgcn.cli import main; main()"
+    assert subprocess.run([sys.executable, "-c", kill, *LONG], capture_output=True).returncode == -9
+    assert sorted(path.name for path in Path("run").iterdir()) == ["checkpoint.safetensors", "config.yaml"]
+    assert simpgcn("train", "--resume", "run")[0] == 0
+    assert (Path("run/history.csv").read_text(), Path("run/model.safetensors").read_bytes()) == without_break
+
+
+def test_damaged_checkpoint_is_told(simpgcn):
+    simpgcn(*LONG)
+    Path("run/metrics.json").unlink()
+    Path("run/checkpoint.safetensors").write_bytes(b"\x00" * 50)
+    assert_one_sentence(*simpgcn("train", "--resume", "run"), "run/checkpoint.safetensors is damaged")
+    assert Path("run/model.safetensors").exists()
+
+
+def test_console_script_prints_no_progress_into_a_pipe(tmp_path):
+    process = start("train", "demo", *QUICK, "--out", str(tmp_path / "run"), "--json")
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, "")
+    assert json.loads(out)["epochs"] == 3

@@ -1,0 +1,104 @@
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+
+from simpgcn import SimPGCNClassifier, SimPGCNError
+from simpgcn.config import Config
+
+
+@pytest.fixture
+def clf():
+    return SimPGCNClassifier(hidden_channels=8, epochs=15, lr=0.05, k=5, pretext_samples=200, cache=False, device="cpu")
+
+
+def test_fit_predict_score(clf, small):
+    assert clf.fit(small) is clf
+    probabilities = clf.predict_proba(small)
+    assert probabilities.shape == (120, 3)
+    np.testing.assert_allclose(probabilities.sum(1), 1, rtol=1e-5)
+    assert (clf.predict(small) == probabilities.argmax(1)).all()
+    test = small.test_mask
+    assert clf.score(small, mask=test) == (clf.predict(small) == small.y.numpy())[test.numpy()].mean()
+    assert clf.score(small) > 0.6
+    assert clf.trust_.shape == (120, 2, 3)
+    np.testing.assert_allclose(clf.trust_[..., 0] + clf.trust_[..., 1], 1, rtol=1e-5)
+    assert clf.best_epoch_ <= len(clf.history_) == 15
+
+
+def test_scikit_learn_manners(clf):
+    copy = clone(clf.set_params(pretext_weight=7.0))
+    assert copy.get_params() == clf.get_params()
+    assert copy.pretext_weight == 7.0
+    assert "SimPGCNClassifier(" in repr(clf)
+
+
+def test_defaults_are_those_of_the_configuration():
+    assert SimPGCNClassifier()._make_config() == Config()
+    arguments = set(inspect.signature(SimPGCNClassifier).parameters)
+    settings = set(vars(Config().model)) | set(vars(Config().training))
+    assert settings <= arguments
+
+
+def test_bad_arguments_are_told_at_fit(small):
+    with pytest.raises(SimPGCNError, match="model.dropout"):
+        SimPGCNClassifier(dropout=2.0).fit(small)
+
+
+def test_not_fitted(clf, small, tmp_path):
+    for use in (lambda: clf.predict(small), lambda: clf.save(tmp_path / "run")):
+        with pytest.raises(NotFittedError):
+            use()
+    assert not (tmp_path / "run").exists()
+
+
+def test_save_and_load(clf, small, tmp_path):
+    clf.fit(small).save(tmp_path / "run")
+    loaded = SimPGCNClassifier.load(tmp_path / "run")
+    np.testing.assert_array_equal(loaded.predict_proba(small), clf.predict_proba(small))
+    assert loaded.get_params() == {**clf.get_params(), "cache": True}
+    assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
+        "config.yaml",
+        "history.csv",
+        "model.safetensors",
+    ]
+
+
+def test_predicts_for_another_graph_with_its_own_look_alikes(clf, small):
+    clf.fit(small)
+    order = torch.randperm(120)
+    place = torch.empty_like(order)
+    place[order] = torch.arange(120)
+    shuffled = small.clone()
+    shuffled.x = small.x.to_dense()[order]
+    shuffled.edge_index = place[small.edge_index]
+    # Ties among look-alikes fall differently on shuffled rows, so a few nodes may differ; not most.
+    agree = (clf.predict(shuffled) == clf.predict(small)[order]).mean()
+    assert agree > 0.9
+
+
+def test_other_number_of_features(clf, small):
+    clf.fit(small)
+    small.x = small.x.to_dense()[:, :30]
+    with pytest.raises(SimPGCNError, match="30 features, but the model was trained on 60"):
+        clf.predict(small)
+
+
+def test_score_needs_something_to_score(clf, small):
+    clf.fit(small)
+    with pytest.raises(SimPGCNError, match="selects none"):
+        clf.score(small, mask=torch.zeros(120, dtype=torch.bool))
+    small.y = None
+    with pytest.raises(SimPGCNError, match="no labels to score"):
+        clf.score(small)
+
+
+def test_stopping_early_from_python(clf, small):
+    clf.fit(small, on_epoch=lambda epoch: epoch.epoch == 4)
+    assert len(clf.history_) == 4
+    assert clf.predict(small).shape == (120,)
