@@ -159,7 +159,7 @@ def test_datasets(simpgcn):
 
 
 def test_datasets_beside_the_paper(simpgcn, mirror):
-    code, out, _ = simpgcn("datasets", "cora", "--json")
+    _, out, _ = simpgcn("datasets", "cora", "--json")
     answer = json.loads(out)
     assert answer["edges"] == answer["paper"]["edges"] == 5429
     assert "carries the features and labels of texas" in simpgcn("datasets", "cornell")[1]
@@ -232,7 +232,7 @@ def assert_one_sentence(code, out, err, message):
         (["train", "corra"], "unknown dataset 'corra': did you mean cora"),
         (["train", "--model", "simgcn"], "unknown model 'simgcn': did you mean simpgcn"),
         (["train", "--set", "similarity.k=2000"], "k = 2000 neighbours were asked for"),
-        (["train", "--set", "training.lrr=1"], "unknown setting 'training.lrr': did you mean lr"),
+        (["train", "--set", "training.lrr=1"], "unknown setting 'training.lrr': did you mean training.lr"),
         (["train", "--set", "training.lr=1e30", "--set", "training.epochs=9"], "lower training.lr"),
         (["train", "--config", "missing.yaml"], "the configuration file missing.yaml could not be read"),
         (["train", "--set", "data.split_kind=public"], "demo has no public split"),

@@ -75,7 +75,10 @@ def test_yaml_round_trip():
         ({"data": {"directed": "no"}}, "data.directed must be of type bool"),
         ({"model_name": "gnc"}, "unknown model 'gnc': did you mean gcn"),
         ({"model_name": 3}, "model_name must be a text"),
-        ({"model": {"hidden": 3}}, "unknown setting 'model.hidden': did you mean"),
+        (
+            {"model": {"hiden_channels": 3}},
+            "unknown setting .model.hiden_channels.: did you mean model.hidden_channels",
+        ),
     ],
 )
 def test_bad_settings(changes, message):

@@ -46,7 +46,7 @@ def test_defaults_are_those_of_the_configuration():
 
 
 def test_bad_arguments_are_told_at_fit(small):
-    with pytest.raises(SimPGCNError, match="model.dropout"):
+    with pytest.raises(SimPGCNError, match=r"model\.dropout"):
         SimPGCNClassifier(dropout=2.0).fit(small)
 
 

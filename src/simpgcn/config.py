@@ -57,10 +57,10 @@ class Config:
 
     >>> Config().replace({"training": {"lr": 0.05}}).training.lr
     0.05
-    >>> Config().replace({"similarity": {"neighbours": 5}})
+    >>> Config().replace({"similarity": {"kk": 5}})
     Traceback (most recent call last):
         ...
-    simpgcn.errors.SimPGCNError: unknown setting 'similarity.neighbours': Known: k, binarize, seed
+    simpgcn.errors.SimPGCNError: unknown setting 'similarity.kk': did you mean similarity.k? Known: k, binarize, seed
     """
 
     data: DataSettings = field(default_factory=DataSettings)
@@ -154,7 +154,7 @@ def _updated(settings: Any, changes: dict[str, Any], path: str) -> Any:
     for key, value in changes.items():
         where = f"{path}{key}"
         if key not in hints:
-            raise unknown_name("setting", where, hints)
+            raise unknown_name("setting", key, hints, prefix=path)
         current = getattr(settings, key)
         if dataclasses.is_dataclass(current):
             if not isinstance(value, dict):

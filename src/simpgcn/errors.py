@@ -16,13 +16,13 @@ class SimPGCNError(Exception):
     """
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> SimPGCNError:
+def unknown_name(kind: str, name: str, known: Iterable[str], prefix: str = "") -> SimPGCNError:
     """An error for a name nobody knows, with the nearest names that exist.
 
     >>> print(unknown_name("dataset", "core", ["cora", "citeseer"]))
     unknown dataset 'core': did you mean cora? Known: cora, citeseer
     """
     known = list(known)
-    close = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.5)
+    close = [prefix + near for near in difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.6)]
     hint = f"did you mean {' or '.join(close)}? " if close else ""
-    return SimPGCNError(f"unknown {kind} {name!r}: {hint}Known: {', '.join(known)}")
+    return SimPGCNError(f"unknown {kind} {prefix + name!r}: {hint}Known: {', '.join(known)}")

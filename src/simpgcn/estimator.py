@@ -159,7 +159,8 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def predict(self, data: Data) -> np.ndarray:
         """The most probable class of every node."""
-        return self.classes_[self.predict_proba(data).argmax(axis=1)]
+        best = self.predict_proba(data).argmax(axis=1)
+        return self.classes_[best]
 
     def score(self, data: Data, mask: Tensor | None = None) -> float:
         """Accuracy on the nodes of ``mask``, or on all nodes with a label."""

@@ -73,17 +73,17 @@ def read_config(folder: Path) -> Config:
 def write_model(folder: Path, trainer: Trainer) -> None:
     """Write the best state so far."""
     sizes = {
-        "num_features": str(trainer.problem.num_features),
-        "num_classes": str(trainer.problem.num_classes),
+        "num_features": trainer.problem.num_features,
+        "num_classes": trainer.problem.num_classes,
     }
     _save_tensors(folder / "model.safetensors", trainer.best_state, sizes)
 
 
 def read_model(folder: Path, config: Config) -> SavedModel:
     """The trained model of a run folder."""
-    tensors, meta = _load_tensors(folder / "model.safetensors")
+    tensors, sizes = _load_tensors(folder / "model.safetensors")
     try:
-        num_features, num_classes = int(meta["num_features"]), int(meta["num_classes"])
+        num_features, num_classes = sizes["num_features"], sizes["num_classes"]
         model = find_method(config.model_name).build(num_features, num_classes, config.model)
         model.load_state_dict(
             {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
@@ -96,7 +96,7 @@ def read_model(folder: Path, config: Config) -> SavedModel:
 def write_checkpoint(folder: Path, trainer: Trainer, seconds: dict[str, float]) -> None:
     """Write where an unfinished training stands."""
     tensors, meta = trainer.checkpoint()
-    _save_tensors(folder / "checkpoint.safetensors", tensors, {"state": json.dumps({**meta, "seconds": seconds})})
+    _save_tensors(folder / "checkpoint.safetensors", tensors, {**meta, "seconds": seconds})
 
 
 def read_checkpoint(folder: Path, trainer: Trainer) -> dict[str, float]:
@@ -105,9 +105,8 @@ def read_checkpoint(folder: Path, trainer: Trainer) -> dict[str, float]:
         return {}
     tensors, meta = _load_tensors(folder / "checkpoint.safetensors")
     try:
-        state = json.loads(meta["state"])
-        trainer.restore(tensors, state)
-        return dict(state["seconds"])
+        trainer.restore(tensors, meta)
+        return dict(meta["seconds"])
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SimPGCNError(
             f"{folder}/checkpoint.safetensors does not fit its configuration and data: train anew"
@@ -186,16 +185,19 @@ def write_table(table: pa.Table, path: Path) -> None:
         writers[path.suffix](table, str(draft))
 
 
-def _save_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, str]) -> None:
+def _save_tensors(path: Path, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
+    plain = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     with replacing(path) as draft:
-        safetensors.torch.save_file({name: t.detach().cpu().contiguous() for name, t in tensors.items()}, draft, meta)
+        # One entry: the file's order of several varies from run to run.
+        safetensors.torch.save_file(plain, draft, {"simpgcn": json.dumps(meta)})
 
 
-def _load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+def _load_tensors(path: Path) -> tuple[dict[str, Tensor], dict[str, Any]]:
     if not path.is_file():
         raise SimPGCNError(f"{path} is missing: the run is unfinished or damaged")
     try:
         with safe_open(path, framework="pt") as file:
-            return {name: file.get_tensor(name) for name in file.keys()}, file.metadata() or {}  # noqa: SIM118
-    except (SafetensorError, OSError) as error:
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+            return tensors, json.loads(file.metadata()["simpgcn"])
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
         raise SimPGCNError(f"{path} is damaged ({error})") from error

@@ -78,7 +78,7 @@ def demo_graph() -> Data:
         homophily=0.15,
         average_degree=10,
         degrees="power-law",
-        signal=0.25,
+        signal=0.32,
         words_per_node=25,
         seed=2021,
     )

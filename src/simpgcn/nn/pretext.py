@@ -44,8 +44,9 @@ class SimilarityHead(nn.Module):
 
     def forward(self, hidden: Tensor, pairs: Pairs) -> Tensor:
         """The mean loss over ``pairs``."""
-        first, second = pairs.nodes
-        predicted = self.linear((hidden[first] - hidden[second]).abs()).squeeze(1)
+        # index_select, because the gradient of hidden[first] adds up in an order that varies between runs
+        first, second = (hidden.index_select(0, ends) for ends in pairs.nodes)
+        predicted = self.linear((first - second).abs()).squeeze(1)
         if self.task == "regression":
             return F.mse_loss(predicted, pairs.similarity)
         return F.binary_cross_entropy_with_logits(predicted, pairs.similar.to(predicted.dtype))
@@ -55,7 +56,7 @@ def draw_pairs(pairs: Pairs, count: int) -> Pairs:
     """``count`` of the pairs at random without repetition, from torch's global generator; all if there are no more.
 
     >>> pairs = Pairs(torch.arange(8).view(2, 4), torch.rand(4), torch.ones(4, dtype=torch.bool))
-    >>> draw_pairs(pairs, 3).index.shape
+    >>> draw_pairs(pairs, 3).nodes.shape
     torch.Size([2, 3])
     """
     total = pairs.similarity.numel()

@@ -44,7 +44,7 @@ def cached_neighbors(
         folder: Where the files are; the data home's ``similarity`` folder if left out.
         max_bytes: What the folder may grow to.
 
-    >>> import tempfile
+    >>> import tempfile, torch
     >>> folder = Path(tempfile.mkdtemp())
     >>> first = cached_neighbors(torch.eye(4), 2, folder=folder)
     >>> again = cached_neighbors(torch.eye(4), 2, folder=folder)

@@ -35,7 +35,7 @@ def nearest_neighbors(
         seed: Orders equal similarities.
         on_progress: Called with the share of rows done.
 
-    >>> x = torch.tensor([[1.0, 0.0], [2.0, 0.0], [1.0, 2.0], [-1.0, 3.0]])
+    >>> x = torch.tensor([[1.0, 0.0], [2.0, 0.1], [1.0, 2.0], [-1.0, 3.0]])
     >>> found = nearest_neighbors(x, k=1, farthest=1)
     >>> found.near.flatten().tolist(), found.far.flatten().tolist()
     ([1, 0, 3, 2], [3, 3, 0, 0])

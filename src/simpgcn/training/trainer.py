@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -71,12 +72,13 @@ class Trainer:
         with self._own_randomness():
             while not self.finished:
                 record = self._epoch()
+                self._save_randomness()
                 if on_epoch is not None and on_epoch(record):
                     break
 
     def best_model(self) -> torch.nn.Module:
-        """The model in its best state so far, in evaluation mode."""
-        model = self.objective.model
+        """A copy of the model in its best state so far, in evaluation mode."""
+        model = copy.deepcopy(self.objective.model)
         prefix = "model."
         model.load_state_dict(
             {name.removeprefix(prefix): value for name, value in self.best_state.items() if name.startswith(prefix)}
@@ -132,7 +134,6 @@ class Trainer:
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that changes between epochs, as tensors and plain data, to go on from later."""
-        self._save_randomness()
         tensors = {f"current.{name}": value for name, value in self.objective.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in self.best_state.items()}
         tensors |= {f"rng.{name}": value for name, value in self._rng.items()}
