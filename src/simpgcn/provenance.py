@@ -6,6 +6,7 @@ import platform
 import resource
 import subprocess
 import sys
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
@@ -24,6 +25,7 @@ def versions() -> dict[str, str]:
     return {"simpgcn": VERSION, "python": platform.python_version(), **found}
 
 
+@cache
 def git_revision() -> str | None:
     """The commit of the source tree this package runs from, ``-dirty`` if changed; None outside of one."""
     source = Path(__file__).parent

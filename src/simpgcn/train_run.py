@@ -81,6 +81,7 @@ def _run(
     on_epoch: Callable[[Epoch], None] | None,
 ) -> FinishedRun:
     start = time.perf_counter()
+    revision = git_revision()  # before anyone edits the code that is running
     find_device(config.training.device)
     assert config.data.name is not None
     data = load_dataset(
@@ -129,7 +130,7 @@ def _run(
             "seconds": spent,
             "peak_memory_mb": peak_memory_mb(problem.y.device),
             "versions": versions(),
-            "git": git_revision(),
+            "git": revision,
         }
         runs.write_history(folder, trainer.history)
         runs.write_model(folder, trainer)

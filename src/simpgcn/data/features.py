@@ -14,8 +14,9 @@ from torch import Tensor
 
 from simpgcn.errors import SimPGCNError
 
-# torch announces its CSR layout as beta once per process; users can do nothing about it.
-warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta state")
+# torch announces its sparse layouts as beta and unchecked once per process; users can do nothing about it.
+for _message in ("Sparse CSR tensor support is in beta state", "Sparse invariant checks are implicitly disabled"):
+    warnings.filterwarnings("ignore", message=_message)
 
 Choice = Literal["auto", "always", "never"]
 

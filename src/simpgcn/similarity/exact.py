@@ -25,6 +25,9 @@ from simpgcn.data.features import compact, csr_rows, is_sparse, stored_values, w
 
 # Scores held at once, in entries: 16 MB of float32 and a few temporaries of that size.
 BLOCK_ENTRIES = 1 << 22
+# A GPU needs larger blocks to be busy; their temporaries take at most about this many bytes per entry.
+CUDA_BLOCK_ENTRIES = 1 << 27
+CUDA_BYTES_PER_ENTRY = 64
 
 
 class Neighbors(NamedTuple):
@@ -54,7 +57,7 @@ def exact_neighbors(
     scale = torch.where(norm2 > 0, 1 / norm2, 0)  # only where a zero row would divide 0 by 0
     divisor = norm2.masked_fill(norm2 == 0, 1)
     row_scale = scale.sqrt().unsqueeze(1)
-    block = max(1, BLOCK_ENTRIES // n)
+    block = max(1, _block_entries(x.device) // n)
     parts: list[Neighbors] = []
     for start in range(0, n, block):
         rows = torch.arange(start, min(start + block, n), device=x.device)
@@ -70,6 +73,13 @@ def exact_neighbors(
         if on_progress is not None:
             on_progress((start + rows.numel()) / n)
     return Neighbors(*(torch.cat(column) for column in zip(*parts, strict=True)))
+
+
+def _block_entries(device: torch.device) -> int:
+    if device.type != "cuda":
+        return BLOCK_ENTRIES
+    free, _ = torch.cuda.mem_get_info(device)
+    return max(BLOCK_ENTRIES, min(CUDA_BLOCK_ENTRIES, free // CUDA_BYTES_PER_ENTRY))
 
 
 def _comparable(x: Tensor) -> tuple[Tensor, Tensor]:
