@@ -53,7 +53,8 @@ def simpgcn(tmp_path, monkeypatch, capsys):
     return run
 
 
-QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8")
+# On the CPU, where results are bit-identical.
+QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8", "--device", "cpu")
 
 
 def test_train_writes_a_run_folder(simpgcn):
@@ -300,7 +301,18 @@ def test_an_estimators_folder_is_for_python(simpgcn, small):
     assert_one_sentence(*simpgcn("train", "--resume", "own"), "own was trained from Python on data of its own")
 
 
-LONG = ["train", "demo", "--out", "run", "--set", "training.epochs=40", "--set", "training.patience=1000"]
+LONG = [
+    "train",
+    "demo",
+    "--out",
+    "run",
+    "--device",
+    "cpu",
+    "--set",
+    "training.epochs=40",
+    "--set",
+    "training.patience=1000",
+]
 
 
 @pytest.fixture

@@ -42,6 +42,13 @@ def test_direction_is_chosen_by_validation(name):
     assert shipped(name)["val_mean"] >= other["val_mean"]
 
 
+def test_what_the_bias_is_worth():
+    without, with_it = ACCURACY["actor undirected, no bias"], ACCURACY["actor undirected"]
+    words = " ".join(README.split())
+    assert f"{without['test_mean']:.2f} without, {with_it['test_mean']:.2f} with it" in words
+    assert f"(validation {without['val_mean']:.2f} and {with_it['val_mean']:.2f})" in words
+
+
 def test_similarity_is_the_measured_one():
     result = json.loads((ROOT / "benchmarks/results/similarity.json").read_text())
     assert f"{result['times_faster']:.1f} times faster" in README
