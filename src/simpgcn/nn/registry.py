@@ -1,17 +1,16 @@
-"""Every model by its name: its settings, how it is built, and what it reads of a graph."""
+"""Every model by its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from torch import Tensor, nn
+from torch import Tensor
 from torch_geometric.data import Data
 
 from simpgcn.data.features import compact, is_sparse
 from simpgcn.errors import unknown_name
-from simpgcn.nn.baselines.gcn import GCNSettings, build_gcn, gcn_inputs
+from simpgcn.nn.baselines.gcn import GCN
+from simpgcn.nn.method import Method
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.propagation import feature_propagation, structure_propagation
 from simpgcn.nn.simp_gcn import Form, SimPGCN
@@ -37,20 +36,6 @@ class SimPGCNSettings:
     pretext_task: Task = "regression"
 
 
-@dataclass(frozen=True)
-class Method:
-    """How a model is set, built and fed.
-
-    ``inputs`` turns a graph into the model's arguments, once: tensors or sparse matrices that stay the same
-    over all epochs. ``feature_graph`` says whether the graph must carry one.
-    """
-
-    settings: type
-    build: Callable[[int, int, Any], nn.Module]
-    inputs: Callable[[Data], tuple[Tensor | SparseMatrix, ...]]
-    feature_graph: bool = False
-
-
 def _build_simpgcn(in_channels: int, out_channels: int, settings: SimPGCNSettings) -> SimPGCN:
     return SimPGCN(
         in_channels,
@@ -65,7 +50,7 @@ def _build_simpgcn(in_channels: int, out_channels: int, settings: SimPGCNSetting
     )
 
 
-def _simpgcn_inputs(data: Data) -> tuple[Tensor | SparseMatrix, ...]:
+def _simpgcn_inputs(data: Data, settings: SimPGCNSettings) -> tuple[Tensor | SparseMatrix, ...]:
     x = compact(data.x)
     n = data.num_nodes
     return (
@@ -77,7 +62,7 @@ def _simpgcn_inputs(data: Data) -> tuple[Tensor | SparseMatrix, ...]:
 
 METHODS: dict[str, Method] = {
     "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True),
-    "gcn": Method(GCNSettings, build_gcn, gcn_inputs),
+    "gcn": GCN,
 }
 
 

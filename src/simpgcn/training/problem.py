@@ -82,7 +82,7 @@ def model_inputs(
             on_progress=on_progress,
         )(data)
     data.x = row_normalize(data.x, config.data.normalize_features)
-    return method.inputs(data), data
+    return method.inputs(data, config.model), data
 
 
 def prepare(

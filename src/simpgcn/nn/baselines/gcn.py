@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCN as PyGGCN
 
+from simpgcn.nn.method import Method
 from simpgcn.nn.propagation import structure_propagation
 
 
@@ -36,6 +37,9 @@ def build_gcn(in_channels: int, out_channels: int, settings: GCNSettings) -> nn.
     )
 
 
-def gcn_inputs(data: Data) -> tuple[Tensor, Tensor]:
+def gcn_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
     """The features, and the same propagation matrix that SimP-GCN's structure branch uses."""
     return data.x.to_dense(), structure_propagation(data.edge_index, data.num_nodes, data.edge_weight).matrix
+
+
+GCN = Method(GCNSettings, build_gcn, gcn_inputs)

@@ -1,0 +1,28 @@
+"""What a model must bring to be trained by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+from torch_geometric.data import Data
+
+
+@dataclass(frozen=True)
+class Method:
+    """How a model is set, built and fed.
+
+    Attributes:
+        settings: A frozen dataclass of its hyper-parameters, with defaults.
+        build: Makes the module from the number of features, the number of classes and the settings.
+        inputs: Turns a graph and the settings into the module's arguments, once: tensors or sparse matrices
+            that stay the same over all epochs. It may read the labels of ``data.train_mask``, no others.
+        feature_graph: Whether the graph must carry a feature graph.
+    """
+
+    settings: type
+    build: Callable[[int, int, Any], nn.Module]
+    inputs: Callable[[Data, Any], tuple[Any, ...]]
+    feature_graph: bool = False
