@@ -150,9 +150,9 @@ def test_pretext_reads_the_first_layer_after_dropout(small, config):
 
 def test_weight_decay_reaches_every_parameter(small, config):
     trainer = Trainer(prepare(small, config, cache=False), config)
-    (group,) = trainer.optimizer.param_groups
-    assert {id(p) for p in group["params"]} == {id(p) for p in trainer.objective.parameters()}
-    assert group["weight_decay"] == config.training.weight_decay
+    groups = trainer.optimizer.param_groups
+    assert {id(p) for group in groups for p in group["params"]} == {id(p) for p in trainer.objective.parameters()}
+    assert {group["weight_decay"] for group in groups} == {config.training.weight_decay}
     assert trainer.objective.pretext is not None
 
 
@@ -224,7 +224,7 @@ def test_k_as_large_as_the_graph(small, config):
 def test_every_method_builds_and_trains(small, config):
     for name, method in METHODS.items():
         chosen = dataclasses.replace(config, model_name=name, model=method.settings())
-        assert len(trained(small, chosen.replace({"training": {"epochs": 2}})).history) == 2
+        assert len(trained(small, chosen.replace({"training": {"epochs": 2}})).history) == (1 if name == "lp" else 2)
 
 
 def test_demo_defeats_gcn_and_not_simpgcn():

@@ -9,7 +9,13 @@ from torch_geometric.data import Data
 
 from simpgcn.data.features import compact, is_sparse
 from simpgcn.errors import unknown_name
-from simpgcn.nn.baselines.gcn import GCN
+from simpgcn.nn.baselines import acm_gcn, gat, gcnii
+from simpgcn.nn.baselines.gcn import BOTH_GCN, GCN, KNN_GCN
+from simpgcn.nn.baselines.gprgnn import APPNP, GPRGNN
+from simpgcn.nn.baselines.jknet import JKNET
+from simpgcn.nn.baselines.label_propagation import LP
+from simpgcn.nn.baselines.mlp import MLP
+from simpgcn.nn.baselines.sage import SAGE
 from simpgcn.nn.method import Method
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.propagation import feature_propagation, structure_propagation
@@ -62,7 +68,19 @@ def _simpgcn_inputs(data: Data, settings: SimPGCNSettings) -> tuple[Tensor | Spa
 
 METHODS: dict[str, Method] = {
     "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True),
+    "lp": LP,
+    "mlp": MLP,
     "gcn": GCN,
+    "knn-gcn": KNN_GCN,
+    "a+knn-gcn": BOTH_GCN,
+    "gat": gat.METHOD,
+    "jknet": JKNET,
+    "gcnii": gcnii.METHOD,
+    "gcnii*": gcnii.STAR,
+    "sage": SAGE,
+    "appnp": APPNP,
+    "gprgnn": GPRGNN,
+    "acm-gcn": acm_gcn.METHOD,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -40,6 +40,14 @@ class Objective(nn.Module):
             self.pretext_weight = settings.pretext_weight
             self.pretext_samples = settings.pretext_samples
             self.pretext = SimilarityHead(model.convs[0].out_channels, settings.pretext_task)
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """What is learned, grouped where the model wants a weight decay of its own for a part of it."""
+        own = getattr(self.model, "parameter_groups", None)
+        groups = own() if own is not None else [{"params": list(self.model.parameters())}]
+        if self.pretext is not None:
+            groups.append({"params": list(self.pretext.parameters())})
+        return [group for group in groups if group["params"]]
 
     def forward(self, inputs: tuple[object, ...], y: Tensor, nodes: Tensor, pairs: Pairs | None) -> Losses:
         """The losses for the labels ``y`` of the given ``nodes``."""

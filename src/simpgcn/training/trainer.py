@@ -56,16 +56,18 @@ class Trainer:
         with self._own_randomness(seed=config.training.seed):
             model = find_method(config.model_name).build(problem.num_features, problem.num_classes, config.model)
             self.objective = Objective(model, config.model).to(self.device)
-        self.optimizer = torch.optim.Adam(
-            self.objective.parameters(), lr=config.training.lr, weight_decay=config.training.weight_decay
-        )
+        groups = self.objective.parameter_groups()
+        training = config.training
+        # A method without parameters, such as label propagation, is evaluated once.
+        self.optimizer = torch.optim.Adam(groups, training.lr, weight_decay=training.weight_decay) if groups else None
         self.best_state: dict[str, Tensor] = {}
 
     @property
     def finished(self) -> bool:
         """Whether the stopping rule or the number of epochs has ended the training."""
         done = len(self.history)
-        return done >= self.config.training.epochs or (done > 0 and self.stopping.exhausted(done))
+        wanted = 1 if self.optimizer is None else self.config.training.epochs
+        return done >= wanted or (done > 0 and self.stopping.exhausted(done))
 
     def run(self, on_epoch: Callable[[Epoch], bool | None] | None = None) -> None:
         """Train to the end, or until ``on_epoch`` returns True after an epoch."""
@@ -88,10 +90,11 @@ class Trainer:
     def _epoch(self) -> Epoch:
         problem = self.problem
         self.objective.train()
-        self.optimizer.zero_grad()
         losses = self.objective(problem.inputs, problem.y[problem.train], problem.train, problem.pairs)
-        losses.total.backward()
-        self.optimizer.step()
+        if self.optimizer is not None:
+            self.optimizer.zero_grad()
+            losses.total.backward()
+            self.optimizer.step()
         self.objective.eval()
         with torch.no_grad():
             logits = self.objective.model(*problem.inputs)
@@ -137,7 +140,8 @@ class Trainer:
         tensors = {f"current.{name}": value for name, value in self.objective.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in self.best_state.items()}
         tensors |= {f"rng.{name}": value for name, value in self._rng.items()}
-        for number, moments in self.optimizer.state_dict()["state"].items():
+        state = {} if self.optimizer is None else self.optimizer.state_dict()["state"]
+        for number, moments in state.items():
             tensors |= {f"adam.{number}.{name}": value for name, value in moments.items()}
         meta = {
             "history": [list(record) for record in self.history],
@@ -159,7 +163,8 @@ class Trainer:
         for name, value in groups["adam"].items():
             number, _, what = name.partition(".")
             moments.setdefault(int(number), {})[what] = value
-        self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
+        if self.optimizer is not None:
+            self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
         self.history = [Epoch(int(record[0]), *record[1:]) for record in meta["history"]]
         self.stopping.best, self.stopping.best_epoch = meta["best"], meta["best_epoch"]
 

@@ -1,9 +1,10 @@
-"""The GCN of Kipf and Welling, the model SimP-GCN is built on, from PyG's layers."""
+"""The GCN of Kipf and Welling from PyG's layers, on the given graph, on the feature graph, and on both."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCN as PyGGCN
@@ -14,7 +15,7 @@ from simpgcn.nn.propagation import structure_propagation
 
 @dataclass(frozen=True)
 class GCNSettings:
-    """The settings of ``gcn``."""
+    """The settings of ``gcn``, ``knn-gcn`` and ``a+knn-gcn``."""
 
     hidden_channels: int = 128
     num_layers: int = 2
@@ -37,9 +38,27 @@ def build_gcn(in_channels: int, out_channels: int, settings: GCNSettings) -> nn.
     )
 
 
-def gcn_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
+def gcn_inputs(data: Data, settings: object) -> tuple[Tensor, Tensor]:
     """The features, and the same propagation matrix that SimP-GCN's structure branch uses."""
     return data.x.to_dense(), structure_propagation(data.edge_index, data.num_nodes, data.edge_weight).matrix
 
 
+def _feature_graph_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
+    graph = structure_propagation(data.feature_edge_index, data.num_nodes, data.feature_edge_weight)
+    return data.x.to_dense(), graph.matrix
+
+
+def _both_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
+    weight = data.edge_weight
+    weight = torch.ones(data.num_edges, device=data.edge_index.device) if weight is None else weight
+    both = structure_propagation(
+        torch.cat([data.edge_index, data.feature_edge_index], dim=1),
+        data.num_nodes,
+        torch.cat([weight, data.feature_edge_weight]),
+    )
+    return data.x.to_dense(), both.matrix
+
+
 GCN = Method(GCNSettings, build_gcn, gcn_inputs)
+KNN_GCN = Method(GCNSettings, build_gcn, _feature_graph_inputs, feature_graph=True)
+BOTH_GCN = Method(GCNSettings, build_gcn, _both_inputs, feature_graph=True)

@@ -1,0 +1,76 @@
+"""GCNII and GCNII* of Chen et al. (ICML 2020), from PyG's layer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from torch import Tensor, nn
+from torch.nn import functional as F
+from torch_geometric.nn import GCN2Conv
+
+from simpgcn.nn.baselines.gcn import gcn_inputs
+from simpgcn.nn.method import Method
+
+
+@dataclass(frozen=True)
+class GCNIISettings:
+    """The settings of ``gcnii`` and ``gcnii*``, in the paper's symbols: α ``alpha``, λ ``theta``.
+
+    ``conv_weight_decay`` is the L2 of the convolutions, where it differs from that of the two linear layers.
+    SimP-GCN's paper restricts the depth to 4.
+    """
+
+    hidden_channels: int = 64
+    num_layers: int = 4
+    dropout: float = 0.6
+    alpha: float = 0.1
+    theta: float = 0.5
+    conv_weight_decay: float | None = 0.01
+    shared_weights: bool = True
+
+
+@dataclass(frozen=True)
+class GCNIIStarSettings(GCNIISettings):
+    """The settings of ``gcnii*``, which has a second weight matrix in each layer."""
+
+    shared_weights: bool = False
+
+
+class GCNII(nn.Module):
+    """Convolutions with initial residual and identity mapping between two linear layers.
+
+    >>> import torch
+    >>> model = GCNII(4, 2, GCNIISettings())
+    >>> model(torch.rand(3, 4), torch.eye(3).to_sparse_csr()).shape
+    torch.Size([3, 2])
+    """
+
+    def __init__(self, in_channels: int, out_channels: int, settings: GCNIISettings) -> None:
+        super().__init__()
+        hidden = settings.hidden_channels
+        self.dropout = settings.dropout
+        self.conv_weight_decay = settings.conv_weight_decay
+        self.first = nn.Linear(in_channels, hidden)
+        self.last = nn.Linear(hidden, out_channels)
+        self.convs = nn.ModuleList(
+            GCN2Conv(hidden, settings.alpha, settings.theta, layer, settings.shared_weights, normalize=False)
+            for layer in range(1, settings.num_layers + 1)
+        )
+
+    def forward(self, x: Tensor, structure: Tensor) -> Tensor:
+        """The logits ``[n, out_channels]``."""
+        x = start = F.relu(self.first(F.dropout(x, self.dropout, self.training)))
+        for conv in self.convs:
+            x = F.relu(conv(F.dropout(x, self.dropout, self.training), start, structure))
+        return self.last(F.dropout(x, self.dropout, self.training))
+
+    def parameter_groups(self) -> list[dict[str, Any]]:
+        """The convolutions have an L2 of their own."""
+        linear = [*self.first.parameters(), *self.last.parameters()]
+        own = {} if self.conv_weight_decay is None else {"weight_decay": self.conv_weight_decay}
+        return [{"params": linear}, {"params": list(self.convs.parameters()), **own}]
+
+
+METHOD = Method(GCNIISettings, GCNII, gcn_inputs)
+STAR = replace(METHOD, settings=GCNIIStarSettings)
