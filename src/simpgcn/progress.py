@@ -54,3 +54,37 @@ class TrainingProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._bars.stop()
+
+
+class RunsProgress:
+    """One bar over many runs, with the last result and the time left.
+
+    >>> with RunsProgress(total=2) as bar:
+    ...     bar.advance("gcn 81.3%")
+    """
+
+    def __init__(self, total: int) -> None:
+        console = Console(stderr=True)
+        self._bars = Progress(
+            BarColumn(bar_width=28),
+            TextColumn("{task.completed} of {task.total} runs"),
+            TextColumn("{task.fields[shown]:<36}"),
+            TimeRemainingColumn(),
+            console=console,
+            disable=not console.is_terminal,
+            transient=True,
+        )
+        self._task = self._bars.add_task("", total=total, shown="")
+
+    def advance(self, shown: str) -> None:
+        """Count one more run and show a word about it."""
+        self._bars.update(self._task, advance=1, shown=shown)
+
+    def __enter__(self) -> RunsProgress:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()

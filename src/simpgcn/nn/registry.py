@@ -84,6 +84,20 @@ METHODS: dict[str, Method] = {
 }
 
 
+# The twelve of the paper's Tables 3 and 4, in their order.
+PAPER_METHODS = (
+    "lp",
+    "gcn",
+    "knn-gcn",
+    "a+knn-gcn",
+    "gat",
+    "jknet",
+    "gcnii",
+    "gcnii*",
+    "simpgcn",
+)
+
+
 def find_method(name: str) -> Method:
     """The model called ``name``.
 

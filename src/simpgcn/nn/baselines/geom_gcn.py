@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.data import Data
+from torch_geometric.nn.inits import glorot
 
 from simpgcn.data.features import compact, is_sparse, with_values
 from simpgcn.errors import SimPGCNError
@@ -89,19 +90,19 @@ class GeomConv(nn.Module):
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.merge = merge
-        self.weight = nn.Parameter(torch.empty(NUM_VIRTUAL_NODES, in_channels, out_channels))
+        self.weight = nn.Parameter(torch.empty(in_channels, NUM_VIRTUAL_NODES, out_channels))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Draw each relation's matrix anew."""
-        for weight in self.weight:
-            nn.init.xavier_uniform_(weight)
+        for weight in self.weight.unbind(dim=1):
+            glorot(weight)
 
     def forward(self, x: Tensor | SparseMatrix, relations: SparseMatrix) -> Tensor:
         """The merged virtual nodes of every node."""
         n = x.size(0)
         # one product for all relations, then one for all neighbourhoods
-        message = x @ self.weight.transpose(0, 1).reshape(self.in_channels, -1)
+        message = x @ self.weight.view(self.in_channels, -1)
         message = message.view(n, -1, self.out_channels).transpose(0, 1).reshape(-1, self.out_channels)
         virtual = (relations @ message).view(-1, n, self.out_channels)
         return virtual.mean(dim=0) if self.merge == "mean" else virtual.transpose(0, 1).reshape(n, -1)

@@ -1,0 +1,1 @@
+"""Many runs at once: comparisons between models, and searches for settings."""

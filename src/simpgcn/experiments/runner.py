@@ -1,0 +1,92 @@
+"""Many runs, side by side and never twice: a run's folder is addressed by its configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import multiprocessing
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+
+from simpgcn import runs
+from simpgcn.config import Config
+from simpgcn.errors import SimPGCNError
+from simpgcn.train_run import resume_run, train_run
+
+
+class Outcome(NamedTuple):
+    """What became of a run: its metrics and number of parameters, or the sentence that says why not."""
+
+    config: Config
+    metrics: dict[str, Any] | None
+    parameters: int
+    error: str | None
+
+
+def run_folder(base: Path, config: Config) -> Path:
+    """Where the run of ``config`` is kept below ``base``.
+
+    >>> run_folder(Path("runs"), Config()).parts[:2]
+    ('runs', 'demo-simpgcn')
+    """
+    address = hashlib.sha256(config.to_yaml().encode()).hexdigest()[:16]
+    return base / f"{config.data.name}-{config.model_name.replace('*', '-star')}" / address
+
+
+def run_all(
+    configs: Sequence[Config],
+    base: Path,
+    *,
+    workers: int | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
+) -> list[Outcome]:
+    """Train every configuration, in its order, and return what became of each.
+
+    Finished runs below ``base`` are read, unfinished ones resumed, and a failing one does not stop the others.
+
+    Args:
+        configs: The runs.
+        base: Where their folders are.
+        workers: Processes at once; as many as there are cores if left out.
+        on_outcome: Called after every run.
+    """
+    workers = min(workers or os.cpu_count() or 1, max(1, len(configs)))
+    base.mkdir(parents=True, exist_ok=True)
+    jobs = [(config, base, max(1, (os.cpu_count() or 1) // workers)) for config in configs]
+    outcomes = []
+    if workers == 1:
+        for job in jobs:
+            outcomes.append(_one(job))
+            if on_outcome is not None:
+                on_outcome(outcomes[-1])
+        return outcomes
+    # Fresh processes: torch's threads do not survive a fork.
+    with multiprocessing.get_context("spawn").Pool(workers) as pool:
+        for outcome in pool.imap(_one, jobs):
+            outcomes.append(outcome)
+            if on_outcome is not None:
+                on_outcome(outcome)
+    return outcomes
+
+
+def _one(job: tuple[Config, Path, int]) -> Outcome:
+    config, base, threads = job
+    torch.set_num_threads(threads)
+    folder = run_folder(base, config)
+    try:
+        if runs.has_checkpoint(folder):
+            resume_run(folder)
+        elif not (folder / "metrics.json").is_file():
+            shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint
+            train_run(config, folder)
+        saved = runs.read_model(folder, config)
+        parameters = sum(value.numel() for value in saved.model.parameters() if value.requires_grad)
+        return Outcome(config, runs.read_metrics(folder), parameters, None)
+    except SimPGCNError as error:
+        return Outcome(config, None, 0, str(error))
+    except Exception as error:  # a fault of one model must not lose the others' work
+        return Outcome(config, None, 0, f"{type(error).__name__}: {error}")
