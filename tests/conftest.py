@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import pytest
-import torch
 from torch_geometric.data import Data
 
 from simpgcn.data import apply_split, synthetic_graph
@@ -30,7 +29,3 @@ def small() -> Data:
     """A graph of 120 nodes that trains in a blink."""
     data = synthetic_graph(120, 3, homophily=0.3, average_degree=4, num_features=60, signal=0.5, seed=1)
     return apply_split(data, "small", "random", 0)
-
-
-def random_edges(n: int, count: int, generator: torch.Generator) -> torch.Tensor:
-    return torch.randint(n, (2, count), generator=generator)

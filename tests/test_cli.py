@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 import torch
+from filelock import FileLock
 
 from simpgcn import SimPGCNClassifier, cli, runs, train_run
 from simpgcn.data import load_dataset
@@ -96,9 +97,7 @@ def test_nothing_in_a_run_folder_is_pickled(simpgcn):
 
 def test_config_in_the_folder_runs_it_again(simpgcn):
     simpgcn("train", *QUICK, "--seed", 3, "--out", "first")
-    text = Path("first/config.yaml").read_text().replace("run_format: 1\n", "")
-    Path("again.yaml").write_text(text)
-    simpgcn("train", "--config", "again.yaml", "--out", "second")
+    simpgcn("train", "--config", "first/config.yaml", "--out", "second")
     assert Path("first/history.csv").read_text() == Path("second/history.csv").read_text()
     assert Path("first/model.safetensors").read_bytes() == Path("second/model.safetensors").read_bytes()
 
@@ -120,6 +119,32 @@ def test_settings_win_in_order_file_then_set_then_option(simpgcn):
     config = runs.read_config(Path(json.loads(out)["run"]))
     assert (code, config.training.epochs, config.training.lr, config.training.seed) == (0, 2, 0.5, 1)
     assert config.model.hidden_channels == 4
+
+
+def test_what_is_typed_wins_and_brings_its_own_settings(simpgcn):
+    Path("some.yaml").write_text("data: {name: cora}\nmodel_name: simpgcn\n")
+    _, out, _ = simpgcn("train", "demo", "--model", "gcn", "--config", "some.yaml", "--json", "--device", "cpu")
+    answer = json.loads(out)
+    assert (answer["dataset"], answer["model"]) == ("demo", "gcn")
+    assert runs.read_config(Path(answer["run"])).model.hidden_channels == 64
+
+
+def test_direction_reaches_training_and_prediction(simpgcn, mirror, monkeypatch):
+    asked = []
+
+    def spy(name, **kwargs):
+        asked.append(kwargs["directed"])
+        return load_dataset(name, **kwargs)
+
+    monkeypatch.setattr(train_run, "load_dataset", spy)
+    monkeypatch.setattr(cli, "load_dataset", spy)
+    for directed in (True, False):
+        choice = f"data.directed={str(directed).lower()}"
+        simpgcn("train", "texas", *QUICK, "--set", choice, "--out", choice)
+        simpgcn("predict", choice)
+    assert asked == [True, True, False, False]
+    written = [Path(f"data.directed={d}/predictions.parquet") for d in ("true", "false")]
+    assert not pyarrow.parquet.read_table(written[0]).equals(pyarrow.parquet.read_table(written[1]))
 
 
 def test_default_folders_never_collide(simpgcn):
@@ -237,9 +262,17 @@ def assert_one_sentence(code, out, err, message):
         (["train", "--set", "training.lr=1e30", "--set", "training.epochs=9"], "lower training.lr"),
         (["train", "--config", "missing.yaml"], "the configuration file missing.yaml could not be read"),
         (["train", "--set", "data.split_kind=public"], "demo has no public split"),
-        (["train", "--split", "-1"], "data.split must be 0 or more"),
+        (["train", "--split", "-1"], "data.split must be at least 0"),
         (["train", "--device", "tpu9"], "unknown device 'tpu9'"),
+        (["train", "--device", "meta"], "the device 'meta' is not supported"),
+        (["train", "--set", "data.name=null"], "data.name and model_name must be texts"),
+        (["train", "--split", "99999999999999999999"], "data.split must be at least 0"),
+        (["train", "--set", f"training.lr=1{'0' * 400}"], "training.lr must be of type float"),
+        (["train", "--set", "model.hidden_channels=10000000000"], "model.hidden_channels must be at least 1"),
+        (["train", "--set", "model.self_loop_weight=.nan"], "model.self_loop_weight must be at least 0"),
+        (["train", "--set", "model.pretext_neighbors=2000"], "2000 most and least similar nodes"),
         (["train", "--resume", "nowhere"], "nowhere is not a run folder"),
+        (["train", "demo", "--resume", "nowhere"], "--resume goes on with the run's own settings"),
         (["train", "--resume", "nowhere", "--seed", "1"], "--resume goes on with the run's own settings"),
         (["predict", "nowhere"], "nowhere is not a run folder"),
         (["datasets", "coro"], "unknown dataset 'coro'"),
@@ -275,9 +308,51 @@ def test_out_folder_in_use_is_not_touched(simpgcn):
     assert_one_sentence(*simpgcn("train", *QUICK, "--out", "mine/thesis.txt"), "already exists")
 
 
+def test_integer_keys_in_a_file(simpgcn):
+    Path("odd.yaml").write_text("1: 2\n")
+    assert_one_sentence(*simpgcn("train", "--config", "odd.yaml"), "unknown setting '1'")
+
+
+def test_a_folder_claimed_meanwhile_is_not_touched(simpgcn, monkeypatch):
+    """Another process takes --out while this one still prepares."""
+    prepare = train_run.prepare
+
+    def slow(*args, **kwargs):
+        Path("run").mkdir()
+        Path("run/config.yaml").write_text("another process's")
+        return prepare(*args, **kwargs)
+
+    monkeypatch.setattr(train_run, "prepare", slow)
+    assert_one_sentence(*simpgcn("train", *QUICK, "--out", "run"), "run already exists")
+    assert Path("run/config.yaml").read_text() == "another process's"
+
+
+def test_a_run_at_work_cannot_be_resumed(simpgcn):
+    simpgcn("train", *QUICK, "--out", "run")
+    Path("run/metrics.json").unlink()
+    with FileLock("run/.lock"):
+        assert_one_sentence(*simpgcn("train", "--resume", "run"), "another process is working on run")
+    assert simpgcn("train", "--resume", "run")[0] == 0
+
+
+def test_ctrl_c_after_the_last_epoch_loses_nothing(simpgcn, monkeypatch):
+    predict = train_run.predict
+
+    def interrupted(*args):
+        os.kill(os.getpid(), signal.SIGINT)
+        return predict(*args)
+
+    monkeypatch.setattr(train_run, "predict", interrupted)
+    code, _, _ = simpgcn("train", *QUICK, "--out", "run")
+    assert code == 0
+    assert runs.read_metrics(Path("run"))["epochs"] == 3
+
+
 def test_bad_prediction_targets(simpgcn):
     simpgcn("train", *QUICK, "--out", "run")
     assert_one_sentence(*simpgcn("predict", "run", "--out", "p.xlsx"), "p.xlsx must end in .csv or .parquet")
+    Path("d.csv").mkdir()
+    assert_one_sentence(*simpgcn("predict", "run", "--out", "d.csv"), "d.csv is a folder")
     assert_one_sentence(*simpgcn("predict", "run", "--out", "no/p.csv"), "the folder no does not exist")
 
 
@@ -364,7 +439,7 @@ def test_killed_run_resumes_to_the_same_result(simpgcn, without_break):
     kill += "    if len(trainer.history) == 11: os.kill(os.getpid(), 9)\n"
     kill += "t.runs.write_checkpoint = write\nfrom simpgcn.cli import main; main()"
     assert subprocess.run([sys.executable, "-c", kill, *LONG], capture_output=True).returncode == -9
-    assert sorted(path.name for path in Path("run").iterdir()) == ["checkpoint.safetensors", "config.yaml"]
+    assert sorted(path.name for path in Path("run").iterdir()) == [".lock", "checkpoint.safetensors", "config.yaml"]
     assert simpgcn("train", "--resume", "run")[0] == 0
     assert (Path("run/history.csv").read_text(), Path("run/model.safetensors").read_bytes()) == without_break
 

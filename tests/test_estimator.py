@@ -61,7 +61,8 @@ def test_save_and_load(clf, small, tmp_path):
     clf.fit(small).save(tmp_path / "run")
     loaded = SimPGCNClassifier.load(tmp_path / "run")
     np.testing.assert_array_equal(loaded.predict_proba(small), clf.predict_proba(small))
-    assert loaded.get_params() == {**clf.get_params(), "cache": True}
+    assert loaded.get_params() == {**clf.get_params(), "cache": True, "device": "auto"}
+    assert (loaded.best_epoch_, loaded.val_accuracy_) == (clf.best_epoch_, clf.val_accuracy_)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "config.yaml",
         "history.csv",
@@ -96,6 +97,35 @@ def test_score_needs_something_to_score(clf, small):
     small.y = None
     with pytest.raises(SimPGCNError, match="no labels to score"):
         clf.score(small)
+
+
+def test_a_smaller_graph_has_fewer_look_alikes(clf, small):
+    small.x = small.x.to_dense()
+    clf.fit(small)
+    few = small.subgraph(torch.arange(4))
+    assert clf.predict_proba(few).shape == (4, 3)
+
+
+def test_odd_but_fair_graphs(clf, small):
+    """Other number types, weights, unlabelled nodes, NumPy's integers and sparse COO are all welcome."""
+    reference = clf.fit(small).predict(small)
+    odd = small.clone()
+    odd.x = small.x.to_dense().double().to_sparse_coo()
+    odd.edge_weight = torch.ones(small.num_edges, dtype=torch.float64)
+    odd.y = torch.where(small.test_mask, -1, small.y)
+    del odd.test_mask
+    again = clone(clf).set_params(hidden_channels=np.int64(8)).fit(odd)
+    assert (again.predict(odd) == reference).mean() > 0.95
+
+
+def test_saving_does_not_overwrite(clf, small, tmp_path):
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "thesis.txt").write_text("mine")
+    clf.fit(small)
+    for place in ("file", "folder"):
+        with pytest.raises(SimPGCNError, match="already exists"):
+            clf.save(tmp_path / place)
 
 
 def test_stopping_early_from_python(clf, small):

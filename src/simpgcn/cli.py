@@ -5,22 +5,27 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
+import torch
 import typer
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
 from simpgcn import runs
-from simpgcn.config import default_config, parse_assignment, read_config_file
+from simpgcn.config import chosen_config, parse_assignment, read_config_file
 from simpgcn.data import CATALOG, data_home, dataset_statistics, load_dataset
 from simpgcn.data.catalog import Benchmark, catalog_entry
 from simpgcn.data.raw_files import missing_from_mirror
 from simpgcn.data.statistics import PAPER
 from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
-from simpgcn.progress import TrainingProgress
+from simpgcn.experiments.compare import Row, chosen_models, draw_comparison, write_comparison
+from simpgcn.experiments.compare import compare as run_comparison
+from simpgcn.experiments.runner import Outcome
+from simpgcn.nn.registry import METHODS
+from simpgcn.progress import RunsProgress, TrainingProgress
 from simpgcn.train_run import FinishedRun, resume_run, train_run
 from simpgcn.training import find_device, model_inputs
 from simpgcn.training import predict as predict_nodes
@@ -36,44 +41,44 @@ app = typer.Typer(
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and only that.")]
 Cache = Annotated[bool, typer.Option("--cache/--no-cache", help="Keep neighbour searches on disk.")]
-Device = Annotated[Optional[str], typer.Option(help="auto, cpu, cuda or cuda:N.")]  # noqa: UP045
+Device = Annotated[str | None, typer.Option(help="auto, cpu, cuda or cuda:N.")]
 
 
 @app.command()
 def train(
-    dataset: Annotated[str, typer.Argument(help="A name that 'simpgcn datasets' lists.")] = "demo",
-    model: Annotated[str, typer.Option(help="simpgcn or gcn.")] = "simpgcn",
-    seed: Annotated[Optional[int], typer.Option(help="Initial values, dropout, pretext samples.")] = None,  # noqa: UP045
-    split: Annotated[Optional[int], typer.Option(help="Which of the dataset's splits.")] = None,  # noqa: UP045
+    dataset: Annotated[str | None, typer.Argument(help="A name of the catalogue; demo if left out.")] = None,
+    model: Annotated[str | None, typer.Option(help=f"One of {', '.join(METHODS)}.", show_default="simpgcn")] = None,
+    seed: Annotated[int | None, typer.Option(help="Initial values, dropout, pretext samples.")] = None,
+    split: Annotated[int | None, typer.Option(help="Which of the dataset's splits.")] = None,
     settings: Annotated[
-        Optional[list[str]], typer.Option("--set", help="section.key=value, such as training.lr=0.02.")  # noqa: UP045
+        list[str] | None, typer.Option("--set", help="section.key=value, such as training.lr=0.02.")
     ] = None,
-    config: Annotated[Optional[Path], typer.Option(help="A YAML file of settings.")] = None,  # noqa: UP045
+    config: Annotated[Path | None, typer.Option(help="A YAML file of settings, or a run's config.yaml.")] = None,
     out: Annotated[Path | None, typer.Option(help="The run folder; a free name below runs/ if left out.")] = None,
     device: Device = None,
     resume: Annotated[
-        Optional[Path], typer.Option(help="Go on with this interrupted run; takes no other settings.")  # noqa: UP045
+        Path | None, typer.Option(help="Go on with this interrupted run; takes no other settings.")
     ] = None,
     cache: Cache = True,
     json_output: Json = False,
 ) -> dict[str, Any]:
     """Train a model on a graph and write a run folder."""
     if resume is not None:
-        if config or out or settings or seed is not None or split is not None or device:
+        others = (dataset, model, seed, split, settings, config, out, device)
+        if any(option is not None for option in others):
             raise SimPGCNError("--resume goes on with the run's own settings: give it alone")
         epochs = runs.read_config(resume).training.epochs
         with TrainingProgress(epochs) as bars:
             run = resume_run(resume, cache=cache, on_similarity=bars.similarity, on_epoch=bars.epoch)
     else:
-        catalog_entry(dataset)
-        chosen = default_config(dataset, model)
-        if config is not None:
-            chosen = chosen.replace(read_config_file(config))
-        for assignment in settings or []:
-            chosen = chosen.replace(parse_assignment(assignment))
-        options: dict[str, dict[str, Any]] = {"data": {"split": split}, "training": {"seed": seed, "device": device}}
-        for section, values in options.items():
-            chosen = chosen.replace({section: {name: v for name, v in values.items() if v is not None}})
+        changes = [read_config_file(config)] if config is not None else []
+        changes += [parse_assignment(assignment) for assignment in settings or []]
+        options = {
+            "data": {"name": dataset, "split": split},
+            "model_name": model,
+            "training": {"seed": seed, "device": device},
+        }
+        chosen = chosen_config([*changes, _without_none(options)])
         with TrainingProgress(chosen.training.epochs) as bars:
             run = train_run(chosen, out, cache=cache, on_similarity=bars.similarity, on_epoch=bars.epoch)
     if json_output:
@@ -84,6 +89,50 @@ def train(
         print(f"Stopped. Go on with: simpgcn train --resume {run.folder}", file=sys.stderr)
         raise typer.Exit(130)
     return run.metrics
+
+
+@app.command()
+def compare(
+    dataset: Annotated[str, typer.Argument(help="A name of the catalogue.")],
+    models: Annotated[str, typer.Option(help="A list such as gcn,simpgcn; all; or paper, the paper's.")] = "all",
+    count: Annotated[int, typer.Option("--runs", min=1, help="Runs of each: run i has seed i and split i.")] = 10,
+    workers: Annotated[int | None, typer.Option(help="Runs at once; as many as cores if left out.", min=1)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="section.key=value, for every model.")] = None,
+    device: Device = None,
+    out: Annotated[Path | None, typer.Option(help="Where results go; comparisons/DATASET if left out.")] = None,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Compare models on the same splits, and test their difference to SimP-GCN.
+
+    A comparison that was stopped goes on where it was when the same command is given again.
+    """
+    catalog_entry(dataset)
+    names = chosen_models(models)
+    changes: dict[str, Any] = {"training": {"device": device}} if device else {}
+    for assignment in settings or []:
+        for section, values in parse_assignment(assignment).items():
+            changes.setdefault(section, {}).update(values)
+    folder = out or Path("comparisons") / dataset
+    with RunsProgress(len(names) * count) as bar:
+
+        def show(outcome: Outcome) -> None:
+            result = f"{outcome.metrics['test_accuracy']:.1%}" if outcome.metrics else "failed"
+            bar.advance(f"{outcome.config.model_name} {result}")
+
+        rows = run_comparison(dataset, names, count, folder / "runs", workers=workers, changes=changes, on_outcome=show)
+    write_comparison(rows, dataset, folder)
+    try:
+        draw_comparison(rows, dataset, folder / "comparison.png")
+    except ImportError:
+        print("No picture: install simpgcn[plots] for it.", file=sys.stderr)
+    answer = {"dataset": dataset, "folder": str(folder), "models": [row._asdict() for row in rows]}
+    if json_output:
+        _print_json(answer)
+    else:
+        _show_comparison(rows, dataset, folder)
+    if any(row.error for row in rows):
+        raise typer.Exit(1)
+    return answer
 
 
 @app.command()
@@ -107,7 +156,7 @@ def predict(
         directed=config.data.directed,
     )
     check_width(data, saved.num_features)
-    inputs, _ = model_inputs(data, config, chosen, cache=cache)
+    inputs, _ = model_inputs(data, config, chosen, cap_k=True, cache=cache)
     table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs), data.y)
     runs.write_table(table, out)
     answer = {"run": str(run), "predictions": str(out), "nodes": table.num_rows}
@@ -120,7 +169,7 @@ def predict(
 
 @app.command()
 def datasets(
-    name: Annotated[Optional[str], typer.Argument(help="Show one dataset's statistics.")] = None,  # noqa: UP045
+    name: Annotated[str | None, typer.Argument(help="Show one dataset's statistics.")] = None,
     json_output: Json = False,
 ) -> dict[str, Any]:
     """List the datasets, or show the statistics of one."""
@@ -196,6 +245,31 @@ def _show_run(run: FinishedRun) -> None:
     Console().print(table)
 
 
+def _without_none(options: dict[str, Any]) -> dict[str, Any]:
+    kept = {name: _without_none(value) if isinstance(value, dict) else value for name, value in options.items()}
+    return {name: value for name, value in kept.items() if value is not None}
+
+
+def _show_comparison(rows: list[Row], dataset: str, folder: Path) -> None:
+    best = max((row.test_mean for row in rows if row.test_mean is not None), default=None)
+    table = Table("model", "test accuracy", "to simpgcn", "p", "training", "parameters", title=dataset)
+    for row in rows:
+        if row.test_mean is None:
+            table.add_row(row.model, f"[red]failed[/red]: {escape(row.error or '')}", "", "", "", "")
+            continue
+        accuracy = f"{row.test_mean:.2f} ± {row.test_sd:.2f}" if row.test_sd is not None else f"{row.test_mean:.2f}"
+        table.add_row(
+            row.model + (f" [red]({row.runs} runs: {escape(row.error)})[/red]" if row.error else ""),
+            f"[bold]{accuracy}[/bold]" if row.test_mean == best else accuracy,
+            "" if row.difference is None else f"{row.difference:+.2f}",
+            "" if row.p_value is None else f"{row.p_value:.3f}",
+            f"{row.seconds:.1f} s",
+            f"{row.parameters:,}",
+        )
+    Console().print(table)
+    Console().print(f"Mean ± sd in percent, p of the difference; files in {escape(str(folder))}", highlight=False)
+
+
 def _print_json(answer: dict[str, Any]) -> None:
     print(json.dumps(answer, indent=2))
 
@@ -222,10 +296,10 @@ def main() -> None:
     except SimPGCNError as error:
         print(f"simpgcn: {error}", file=sys.stderr)
         sys.exit(2)
+    except (MemoryError, torch.OutOfMemoryError):
+        print("simpgcn: there is not enough memory: try a smaller model or graph", file=sys.stderr)
+        sys.exit(2)
     except OSError as error:
         where = f" ({error.filename})" if error.filename else ""
         print(f"simpgcn: {error.strerror or error}{where}", file=sys.stderr)
         sys.exit(2)
-    except KeyboardInterrupt:
-        print("simpgcn: interrupted", file=sys.stderr)
-        sys.exit(130)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import math
+import numbers
 import types
 import typing
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -111,6 +114,27 @@ def default_config(dataset: str, model: str = "simpgcn") -> Config:
     return config.replace({"data": {"name": dataset}})
 
 
+def chosen_config(changes: Sequence[dict[str, Any]]) -> Config:
+    """The shipped settings of the dataset and the model that ``changes`` name, with the changes made in order.
+
+    >>> chosen_config([{"data": {"name": "cora"}}, {"training": {"seed": 3}}]).model.pretext_weight
+    50.0
+    """
+    dataset: Any = "demo"
+    model: Any = "simpgcn"
+    for change in changes:
+        model = change.get("model_name", model)
+        data = change.get("data")
+        dataset = data.get("name", dataset) if isinstance(data, dict) else dataset
+    if not isinstance(dataset, str) or not isinstance(model, str):
+        raise SimPGCNError(f"data.name and model_name must be texts, not {dataset!r} and {model!r}")
+    config = default_config(dataset, model)
+    for change in changes:
+        change = {key: value for key, value in change.items() if key != "model_name"}
+        config = config.replace(change)
+    return config.replace({"data": {"name": dataset}})
+
+
 def parse_yaml(text: str, source: str) -> dict[str, Any]:
     """A YAML mapping from text; ``source`` names it in errors."""
     try:
@@ -127,7 +151,9 @@ def parse_yaml(text: str, source: str) -> dict[str, Any]:
 def read_config_file(path: Path) -> dict[str, Any]:
     """The settings in a YAML file."""
     try:
-        return parse_yaml(path.read_text(), str(path))
+        content = parse_yaml(path.read_text(), str(path))
+        content.pop("run_format", None)  # a run folder's own config.yaml is as good as any
+        return content
     except (OSError, UnicodeDecodeError) as error:
         raise SimPGCNError(f"the configuration file {path} could not be read ({error})") from error
 
@@ -154,7 +180,7 @@ def _updated(settings: Any, changes: dict[str, Any], path: str) -> Any:
     for key, value in changes.items():
         where = f"{path}{key}"
         if key not in hints:
-            raise unknown_name("setting", key, hints, prefix=path)
+            raise unknown_name("setting", str(key), hints, prefix=path)
         current = getattr(settings, key)
         if dataclasses.is_dataclass(current):
             if not isinstance(value, dict):
@@ -179,9 +205,11 @@ def _converted(value: Any, hint: Any, where: str) -> Any:
         if option is float and not isinstance(value, bool):
             try:
                 return float(value)  # also 5e-4, which YAML 1.1 reads as text
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 continue
-        if option in (bool, int, str) and type(value) is option:
+        if option is int and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            return int(value)
+        if option in (bool, str) and type(value) is option:
             return value
     choices = [c for option in options if typing.get_origin(option) is Literal for c in typing.get_args(option)]
     wanted = f"one of {', '.join(choices)}" if choices else f"of type {options[0].__name__}"
@@ -190,17 +218,20 @@ def _converted(value: Any, hint: Any, where: str) -> Any:
 
 # name, lowest value, whether that value itself is allowed, highest value (excluded)
 _RANGES = (
-    ("training.lr", 0, False, None),
-    ("training.weight_decay", 0, True, None),
+    ("training.lr", 0, False, math.inf),
+    ("training.weight_decay", 0, True, math.inf),
     ("training.epochs", 1, True, None),
     ("training.patience", 1, True, None),
     ("training.seed", 0, True, 2**63),
     ("similarity.k", 1, True, None),
     ("similarity.seed", 0, True, 2**31),
-    ("model.hidden_channels", 1, True, None),
-    ("model.num_layers", 1, True, None),
+    ("data.split", 0, True, 2**63),
+    ("model.hidden_channels", 1, True, 2**20),
+    ("model.num_layers", 1, True, 2**10),
+    ("model.self_loop_weight", 0, True, math.inf),
+    ("model.structure_bias", -math.inf, False, math.inf),
     ("model.dropout", 0, True, 1),
-    ("model.pretext_weight", 0, True, None),
+    ("model.pretext_weight", 0, True, math.inf),
     ("model.pretext_neighbors", 1, True, None),
     ("model.pretext_samples", 1, True, None),
 )
@@ -215,4 +246,5 @@ def _check_ranges(config: Config) -> None:
         # written so that NaN fails
         if not ((value >= low if included else value > low) and (high is None or value < high)):
             above = f"{'at least' if included else 'above'} {low}"
-            raise SimPGCNError(f"{path} must be {above}{f' and below {high}' if high else ''}, not {value}")
+            below = f" and below {high}" if high is not None and high < 2**31 else ""
+            raise SimPGCNError(f"{path} must be {above}{below}, not {value}")

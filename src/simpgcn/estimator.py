@@ -17,7 +17,7 @@ from simpgcn.data.features import Choice
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.simp_gcn import Form
-from simpgcn.runs import read_config, read_model, write_config, write_history, write_model
+from simpgcn.runs import read_config, read_history, read_model, write_config, write_history, write_model
 from simpgcn.training import Epoch, Prediction, Trainer, find_device, model_inputs, predict, prepare
 
 _SECTIONS = {
@@ -167,9 +167,9 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         if data.get("y") is None:
             raise SimPGCNError("the graph has no labels to score against: data.y is missing")
         y = data.y.cpu().numpy()
-        chosen = y >= 0 if mask is None else mask.cpu().numpy()
+        chosen = (y >= 0) if mask is None else (y >= 0) & mask.cpu().numpy()
         if not chosen.any():
-            raise SimPGCNError("there is no node to score: the mask selects none")
+            raise SimPGCNError("there is no node to score: the mask selects none that has a label")
         return float((self.predict(data)[chosen] == y[chosen]).mean())
 
     def save(self, path: str | Path) -> None:
@@ -178,14 +178,19 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         if not hasattr(self, "_trainer"):
             raise SimPGCNError("a classifier read from a run folder is already saved there")
         folder = Path(path)
+        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+            raise SimPGCNError(f"{folder} already exists: choose another place to save to")
         folder.mkdir(parents=True, exist_ok=True)
         write_config(folder, self._config.replace({"data": {"name": None}}))
         write_history(folder, self.history_)
         write_model(folder, self._trainer)
 
     @classmethod
-    def load(cls, path: str | Path) -> SimPGCNClassifier:
-        """A fitted classifier from a run folder of SimP-GCN, written by :meth:`save` or by ``simpgcn train``."""
+    def load(cls, path: str | Path, *, device: str = "auto") -> SimPGCNClassifier:
+        """A fitted classifier from a run folder of SimP-GCN, written by :meth:`save` or by ``simpgcn train``.
+
+        It has no ``trust_``, which belongs to the graph it was fitted on.
+        """
         folder = Path(path)
         config = read_config(folder)
         if config.model_name != "simpgcn":
@@ -193,10 +198,13 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         settings = {
             name: getattr(getattr(config, section), name) for section, names in _SECTIONS.items() for name in names
         }
-        loaded = cls(**settings)
+        loaded = cls(**{**settings, "device": device})
         loaded._config = config
         saved = read_model(folder, config)
-        loaded.model_ = saved.model.to(find_device(config.training.device))
+        loaded.model_ = saved.model.to(find_device(device))
+        loaded.history_ = read_history(folder)
+        best = max(loaded.history_, key=lambda epoch: (epoch.val_accuracy, epoch.epoch))
+        loaded.val_accuracy_, loaded.best_epoch_ = best.val_accuracy, best.epoch
         loaded._set_sizes(saved.num_features, saved.num_classes)
         return loaded
 
@@ -215,7 +223,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
     def _predict(self, data: Data) -> Prediction:
         self._check_fitted()
         check_width(data, self.n_features_in_)
-        inputs, _ = model_inputs(data, self._config, find_device(self.device), cache=self.cache)
+        inputs, _ = model_inputs(data, self._config, find_device(self.device), cap_k=True, cache=self.cache)
         return predict(self.model_, inputs)
 
     def __sklearn_tags__(self) -> Any:

@@ -32,6 +32,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         draft.chmod(0o666 & ~umask)
+        with draft.open("rb") as file:
+            os.fsync(file.fileno())  # on disk before it takes its place, should the power fail
         os.replace(draft, path)
     except BaseException:
         draft.unlink(missing_ok=True)

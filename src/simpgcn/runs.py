@@ -88,7 +88,7 @@ def read_model(folder: Path, config: Config) -> SavedModel:
         model.load_state_dict(
             {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
         )
-    except (KeyError, ValueError, RuntimeError) as error:
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SimPGCNError(f"{folder}/model.safetensors does not fit the config.yaml beside it") from error
     return SavedModel(model.eval(), num_features, num_classes)
 
@@ -107,7 +107,7 @@ def read_checkpoint(folder: Path, trainer: Trainer) -> dict[str, float]:
     try:
         trainer.restore(tensors, meta)
         return dict(meta["seconds"])
-    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+    except (IndexError, KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SimPGCNError(
             f"{folder}/checkpoint.safetensors does not fit its configuration and data: train anew"
         ) from error
@@ -133,6 +133,8 @@ def write_history(folder: Path, history: list[Epoch]) -> None:
 
 def read_history(folder: Path) -> list[Epoch]:
     """The history of a run."""
+    if not (folder / "history.csv").is_file():
+        raise SimPGCNError(f"{folder}/history.csv is missing: the run is unfinished or damaged")
     with (folder / "history.csv").open(newline="") as file:
         rows = csv.DictReader(file)
         return [Epoch(int(row.pop("epoch")), **{name: float(value) for name, value in row.items()}) for row in rows]
@@ -179,6 +181,8 @@ def write_table(table: pa.Table, path: Path) -> None:
     writers = {".csv": pyarrow.csv.write_csv, ".parquet": pyarrow.parquet.write_table}
     if path.suffix not in writers:
         raise SimPGCNError(f"{path} must end in .csv or .parquet")
+    if path.is_dir():
+        raise SimPGCNError(f"{path} is a folder: name a file to write")
     if not path.parent.is_dir():
         raise SimPGCNError(f"the folder {path.parent} does not exist: create it or choose another place")
     with replacing(path) as draft:

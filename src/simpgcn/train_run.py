@@ -12,6 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
+from filelock import FileLock, Timeout
+
 from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.data import load_dataset
@@ -42,7 +44,7 @@ def train_run(
     """Train as ``config`` says and write a run folder.
 
     Ctrl-C ends the training after the current epoch; the folder then holds the best state so far and a
-    checkpoint for :func:`resume_run`. An error leaves no folder behind.
+    checkpoint for :func:`resume_run`. An error before the first checkpoint leaves no folder behind.
 
     Args:
         config: What to train on what.
@@ -51,9 +53,11 @@ def train_run(
         on_similarity: Called with the share of nodes whose look-alikes are found.
         on_epoch: Called after every epoch.
     """
+    if config.data.name is None:
+        raise SimPGCNError("data.name must name a dataset")
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise SimPGCNError(f"{out} already exists: choose another --out, or go on with simpgcn train --resume {out}")
-    return _run(config, out, None, cache, on_similarity, on_epoch)
+        raise _taken(out)
+    return _run(config, lambda: _claim(out, config), cache, on_similarity, on_epoch)
 
 
 def resume_run(
@@ -69,13 +73,12 @@ def resume_run(
         raise SimPGCNError(f"{folder} was trained from Python on data of its own: fit it again there")
     if (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder):
         raise SimPGCNError(f"{folder} is finished: there is nothing to resume")
-    return _run(config, None, folder, cache, on_similarity, on_epoch)
+    return _run(config, lambda: folder, cache, on_similarity, on_epoch)
 
 
 def _run(
     config: Config,
-    out: Path | None,
-    resumed: Path | None,
+    find_folder: Callable[[], Path],
     cache: bool,
     on_similarity: Callable[[float], None] | None,
     on_epoch: Callable[[Epoch], None] | None,
@@ -85,63 +88,57 @@ def _run(
     find_device(config.training.device)
     assert config.data.name is not None
     data = load_dataset(
-        config.data.name,
-        split=config.data.split,
-        split_kind=config.data.split_kind,
-        directed=config.data.directed,
+        config.data.name, split=config.data.split, split_kind=config.data.split_kind, directed=config.data.directed
     )
     problem = prepare(data, config, cache=cache, on_progress=on_similarity)
     trainer = Trainer(problem, config)
-    if resumed is None:
-        folder = _claim(out, config)
-        runs.write_config(folder, config)
-        before = {}
-    else:
-        folder = resumed
+    folder = find_folder()
+    with _only_here(folder), _interruptible() as stop:
         before = runs.read_checkpoint(folder, trainer)
-    training_start = time.perf_counter()
+        training_start = time.perf_counter()
 
-    def seconds() -> dict[str, float]:
-        now = time.perf_counter()
-        spent = {
-            "similarity": problem.similarity_seconds if resumed is None else 0.0,
-            "training": now - training_start,
-            "total": now - start,
-        }
-        return {name: round(value + before.get(name, 0.0), 4) for name, value in spent.items()}
+        def seconds() -> dict[str, float]:
+            now = time.perf_counter()
+            spent = {
+                "similarity": problem.similarity_seconds,
+                "training": now - training_start,
+                "total": now - start,
+            }
+            return {name: round(value + before.get(name, 0.0), 4) for name, value in spent.items()}
 
-    try:
-        interrupted = _train(trainer, folder, seconds, on_epoch)
-        if interrupted:
-            runs.write_checkpoint(folder, trainer, seconds())
-        prediction = predict(trainer.best_model(), problem.inputs)
-        spent = seconds()
-        test = data.test_mask.numpy()
-        hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()
-        metrics = {
-            "dataset": config.data.name,
-            "model": config.model_name,
-            "seed": config.training.seed,
-            "split": config.data.split,
-            "test_accuracy": float(hit[test].mean()),
-            "val_accuracy": trainer.stopping.best,
-            "best_epoch": trainer.stopping.best_epoch,
-            "epochs": len(trainer.history),
-            "seconds": spent,
-            "peak_memory_mb": peak_memory_mb(problem.y.device),
-            "versions": versions(),
-            "git": revision,
-        }
-        runs.write_history(folder, trainer.history)
-        runs.write_model(folder, trainer)
-        runs.write_table(runs.prediction_table(prediction, data.y), folder / "predictions.parquet")
-        runs.write_metrics(folder, metrics)
-        if not interrupted:
-            runs.remove_checkpoint(folder)
-    except Exception:
-        if resumed is None and not runs.has_checkpoint(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-        raise
+        try:
+            _train(trainer, folder, seconds, on_epoch, stop)
+            interrupted = not trainer.finished
+            if interrupted:
+                runs.write_checkpoint(folder, trainer, seconds())
+            prediction = predict(trainer.best_model(), problem.inputs)
+            spent = seconds()
+            test = data.test_mask.numpy()
+            hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()
+            metrics = {
+                "dataset": config.data.name,
+                "model": config.model_name,
+                "seed": config.training.seed,
+                "split": config.data.split,
+                "test_accuracy": float(hit[test].mean()),
+                "val_accuracy": trainer.stopping.best,
+                "best_epoch": trainer.stopping.best_epoch,
+                "epochs": len(trainer.history),
+                "seconds": spent,
+                "peak_memory_mb": peak_memory_mb(problem.y.device),
+                "versions": versions(),
+                "git": revision,
+            }
+            runs.write_history(folder, trainer.history)
+            runs.write_model(folder, trainer)
+            runs.write_table(runs.prediction_table(prediction, data.y), folder / "predictions.parquet")
+            runs.write_metrics(folder, metrics)
+            if not interrupted:
+                runs.remove_checkpoint(folder)
+        except Exception:
+            if not runs.has_checkpoint(folder):
+                shutil.rmtree(folder, ignore_errors=True)
+            raise
     return FinishedRun(folder, metrics, prediction, interrupted)
 
 
@@ -150,8 +147,8 @@ def _train(
     folder: Path,
     seconds: Callable[[], dict[str, float]],
     on_epoch: Callable[[Epoch], None] | None,
-) -> bool:
-    """Train to the end or to the first Ctrl-C; True for the latter."""
+    stop: Callable[[], bool],
+) -> None:
     saved = time.monotonic()
 
     def after(epoch: Epoch) -> bool:
@@ -163,9 +160,22 @@ def _train(
             saved = time.monotonic()
         return stop()
 
-    with _interruptible() as stop:
-        trainer.run(after)
-        return stop() and not trainer.finished
+    trainer.run(after)
+
+
+@contextmanager
+def _only_here(folder: Path) -> Iterator[None]:
+    """Keep other processes from working on the same run."""
+    lock = FileLock(folder / ".lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise SimPGCNError(f"another process is working on {folder}: wait for it to finish") from None
+    try:
+        yield
+    finally:
+        (folder / ".lock").unlink(missing_ok=True)
+        lock.release()
 
 
 @contextmanager
@@ -188,9 +198,14 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
 
 
 def _claim(out: Path | None, config: Config) -> Path:
-    """Create the run folder; without a wish, the first free name, safe from other processes."""
+    """Make a run folder that no other process can take too; without a wish, by the first free name."""
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
+        try:
+            (out / "config.yaml").touch(exist_ok=False)
+        except FileExistsError:
+            raise _taken(out) from None
+        runs.write_config(out, config)
         return out
     base = Path("runs")
     base.mkdir(exist_ok=True)
@@ -200,6 +215,12 @@ def _claim(out: Path | None, config: Config) -> Path:
         folder = base / (name if number == 1 else f"{name}-{number}")
         try:
             folder.mkdir()
-            return folder
         except FileExistsError:
             number += 1
+            continue
+        runs.write_config(folder, config)
+        return folder
+
+
+def _taken(out: Path) -> SimPGCNError:
+    return SimPGCNError(f"{out} already exists: choose another --out, or go on with simpgcn train --resume {out}")

@@ -42,7 +42,7 @@ def test_further_graphs(mirror, name, nodes, edges):
 
 
 def test_direction_is_a_choice(mirror):
-    directed, undirected = load_dataset("texas"), load_dataset("texas", directed=False)
+    directed, undirected = load_dataset("texas", directed=True), load_dataset("texas")
     assert directed.num_edges == 325
     assert directed.is_directed()
     assert undirected.is_undirected()
@@ -114,6 +114,30 @@ def test_damaged_processed_file_is_made_again(mirror, home):
     assert torch.equal(load_dataset("texas").x, first.x)
 
 
+def test_raw_files_put_into_the_home_by_hand_are_never_removed(mirror, home, monkeypatch):
+    monkeypatch.delenv("SIMPGCN_DATA_MIRROR")
+    raw = home / "webkb/texas/raw"
+    shutil.copytree(mirror / "webkb/texas/raw", raw)
+    for path in (raw, *raw.iterdir()):
+        path.chmod(0o755)
+    assert load_dataset("texas").num_nodes == 183
+    (home / "webkb/texas/processed/data.pt").write_bytes(b"half")
+    assert load_dataset("texas").num_nodes == 183
+    damaged = raw / "out1_graph_edges.txt"
+    damaged.write_text("nonsense")
+    (home / "webkb/texas/processed/data.pt").write_bytes(b"half")
+    with pytest.raises(SimPGCNError, match=f"{damaged} is damaged"):
+        load_dataset("texas")
+    assert len(list(raw.iterdir())) == 12
+
+
+def test_adjacency_file_is_checked_before_it_is_opened(mirror, home):
+    load_dataset("cora")
+    (home / "planetoid/Cora/raw/ind.cora.graph").write_bytes(b"half")
+    with pytest.raises(SimPGCNError, match=r"ind\.cora\.graph is damaged"):
+        dataset_statistics("cora")
+
+
 def test_adjacency_reader_refuses_code(tmp_path):
     path = tmp_path / "graph"
     path.write_bytes(pickle.dumps(print))
@@ -122,9 +146,9 @@ def test_adjacency_reader_refuses_code(tmp_path):
 
 
 def test_two_processes_install_at_once(mirror, home):
-    command = [sys.executable, "-c", "from simpgcn import load_dataset; print(load_dataset('cornell').num_edges)"]
+    command = [sys.executable, "-c", "from simpgcn import load_dataset; print(load_dataset('cornell').num_nodes)"]
     both = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
-    assert [process.communicate(timeout=120)[0].strip() for process in both] == ["298", "298"]
+    assert [process.communicate(timeout=120)[0].strip() for process in both] == ["183", "183"]
 
 
 def test_unknown_names_come_with_the_nearest():

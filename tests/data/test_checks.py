@@ -45,6 +45,12 @@ def spoil(name, value):
             r"edge 1 goes from node 3 to node 120.*0 to 119",
         ),
         (spoil("edge_index", lambda d: torch.tensor([[-1], [1]])), "edge 0 goes from node -1"),
+        (spoil("edge_weight", lambda d: torch.ones(3)), "one number for each of the 480 edges"),
+        (spoil("edge_weight", lambda d: torch.ones(480, 1)), "one number for each of the 480 edges"),
+        (spoil("edge_weight", lambda d: -torch.ones(480)), "negative, NaN or infinite weights"),
+        (spoil("edge_weight", lambda d: torch.full((480,), torch.nan)), "negative, NaN or infinite weights"),
+        (spoil("x", lambda d: d.x.numpy()), "data.x must be a torch tensor, not ndarray"),
+        (spoil("x", lambda d: d.x.double() * 1e300), "NaN or infinite values"),
     ],
 )
 def test_unusable_graphs(good, change, message):
@@ -57,8 +63,8 @@ def test_unusable_graphs(good, change, message):
     ("change", "message"),
     [
         (spoil("y", lambda d: None), "the graph has no labels"),
-        (spoil("y", lambda d: d.y[:5]), "the graph has no labels"),
-        (spoil("y", lambda d: d.y.float()), "the graph has no labels"),
+        (spoil("y", lambda d: d.y[:5]), "one class number .torch.long. for each of the 120 nodes"),
+        (spoil("y", lambda d: d.y.float()), "not torch.float32 of shape"),
         (spoil("train_mask", lambda d: None), "the graph has no training set"),
         (spoil("train_mask", lambda d: torch.zeros(120, dtype=torch.bool)), "the training set is empty"),
         (spoil("val_mask", lambda d: torch.zeros(120, dtype=torch.bool)), "the validation set is empty"),

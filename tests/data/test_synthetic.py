@@ -20,6 +20,14 @@ def test_homophily_and_size_as_asked(wanted, degrees):
     assert torch.bincount(data.y).tolist() == [800] * 5
 
 
+@pytest.mark.parametrize(("classes", "degree"), [(5, 100), (10, 60)])
+def test_homophily_of_dense_graphs(classes, degree):
+    """Repeated draws fall mostly within classes; dropping them must not lower the homophily."""
+    data = synthetic_graph(1000, classes, homophily=0.9, average_degree=degree, degrees="power-law")
+    assert homophily(data.edge_index, data.y, method="edge") == pytest.approx(0.9, abs=1e-4)
+    assert data.edge_index.size(1) == 1000 * degree
+
+
 def test_degree_distributions():
     even = degree(synthetic_graph(5000, 4, degrees="even").edge_index[0], 5000)
     heavy = degree(synthetic_graph(5000, 4, degrees="power-law").edge_index[0], 5000)
@@ -65,6 +73,10 @@ def test_demo_is_disassortative_and_always_the_same():
 def test_bad_wishes():
     with pytest.raises(SimPGCNError, match="homophily must be between 0 and 1"):
         synthetic_graph(homophily=1.5)
+    with pytest.raises(SimPGCNError, match=r"no room for \d+ links within classes: lower average_degree"):
+        synthetic_graph(100, 10, homophily=0.9, average_degree=50)
+    with pytest.raises(SimPGCNError, match="average_degree must be 0 or more"):
+        synthetic_graph(average_degree=-1)
     with pytest.raises(SimPGCNError, match="num_classes"):
         synthetic_graph(5, 6)
     with pytest.raises(SimPGCNError, match="degrees must be one of"):

@@ -36,7 +36,7 @@ def graph():
 def literal_layer(x, neighborhood, weight, merge):
     """The equations of the layer, one edge at a time."""
     n = x.size(0)
-    edges = [(int(u), int(v), int(r)) for (u, v), r in zip(neighborhood.edge_index.t(), neighborhood.relation)]
+    edges = [(int(u), int(v), int(r)) for u, v, r in zip(*neighborhood.edge_index, neighborhood.relation, strict=True)]
     edges += [(v, v, 8) for v in range(n)]
     degree = [sum(v == node for _, v, _ in edges) for node in range(n)]
     virtual = torch.zeros(9, n, weight.size(2))
@@ -121,12 +121,15 @@ def test_each_method_computes_its_own_neighbourhood(small, method, embedding):
     assert losses[-1] < 0.5 * losses[0]
 
 
-def test_published_neighbourhood_needs_a_name_and_enough_nodes(mirror):
+def test_a_graph_without_a_name_has_no_published_neighbourhood():
     data = Data(x=torch.rand(5, 2), edge_index=torch.tensor([[0, 1], [1, 2]]))
-    settings = GeomGCNSettings(neighborhood="published")
     with pytest.raises(SimPGCNError, match="no name"):
-        geom_gcn_inputs(data, settings)
-    data.name = "texas"
+        geom_gcn_inputs(data, GeomGCNSettings(neighborhood="published"))
+
+
+def test_published_neighbourhood_of_a_named_graph(mirror):
+    data = Data(x=torch.rand(5, 2), edge_index=torch.tensor([[0, 1], [1, 2]]), name="texas")
+    settings = GeomGCNSettings(neighborhood="published")
     with pytest.raises(SimPGCNError, match="more nodes than this graph of 5"):
         geom_gcn_inputs(data, settings)
     data.x = torch.rand(183, 2)

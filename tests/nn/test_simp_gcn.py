@@ -60,6 +60,15 @@ def test_normalised_matrices_and_edges_are_the_same_thing(graph):
     torch.testing.assert_close(model(x, index, features), prepared)
 
 
+def test_double_precision_with_plain_edges(graph):
+    x, index, features = graph
+    model = SimPGCN(6, 8, 3).eval()
+    expected = model(x, index, features)
+    out = model.double()(x.double(), index, features)
+    assert out.dtype == torch.float64
+    torch.testing.assert_close(out.float(), expected)
+
+
 def test_extra_parameters_are_those_the_paper_counts():
     """Over a GCN of the same size: w_s, b_s, w_K and b_K in each layer, linear in its input size."""
     sizes = [100, 16, 5]

@@ -78,6 +78,36 @@ def test_blocks_do_not_change_the_result(monkeypatch):
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize(("n", "d"), [(3000, 40), (500, 50_000)])
+def test_nothing_larger_than_a_block_is_made(monkeypatch, n, d):
+    """Neither scores of n × n nor, for many columns, dense rows of block × d."""
+    monkeypatch.setattr(exact, "BLOCK_ENTRIES", 100_000)
+    made = []
+    dots = exact._dots
+
+    def spy(x, start, stop):
+        made.append((stop - start) * max(x.shape))
+        return dots(x, start, stop)
+
+    monkeypatch.setattr(exact, "_dots", spy)
+    x = torch.sparse_coo_tensor(torch.stack([torch.arange(n), torch.randint(d, (n,))]), torch.ones(n), (n, d))
+    nearest_neighbors(x.coalesce().to_sparse_csr(), 2, farthest=2)
+    assert max(made) <= 100_000
+
+
+@pytest.mark.parametrize("high", [30, 60])
+def test_multiples_of_a_row_tie_exactly(high):
+    """Rows that are multiples of each other have equal similarities, which must count as equal."""
+    generator = torch.Generator().manual_seed(high)
+    base = torch.randint(0, 3, (12, 3), generator=generator)
+    x = (base.repeat(4, 1) * torch.randint(1, high // 4, (48, 1), generator=generator)).clamp(max=high).float()
+    assert x.square().sum(1).max() <= exact.EXACT_NORM2
+    found = nearest_neighbors(x, 20, farthest=20, seed=1)
+    for i in range(48):
+        assert found.near[i].tolist() == brute_force(x, i, 20, 1, largest=True)
+        assert found.far[i].tolist() == brute_force(x, i, 20, 1, largest=False)
+
+
 def test_dense_and_sparse_agree_exactly_on_words():
     x = (torch.rand(200, 400) < 0.02).float()
     for a, b in zip(

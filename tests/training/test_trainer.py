@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 import torch
 from torch.nn import functional as F
+from torch_geometric.data import Data
 
 from simpgcn.config import Config
 from simpgcn.data import load_dataset
@@ -138,14 +139,17 @@ def test_objective_is_the_sum_of_the_two_losses(small, config):
 
 def test_pretext_reads_the_first_layer_after_dropout(small, config):
     """With everything dropped out the head sees zeros, and its loss is that of its bias alone."""
-    config = config.replace({"model": {"dropout": 0.999999}})
+    config = config.replace({"model": {"dropout": 0.999999, "pretext_samples": 10**6}})
     problem = prepare(small, config, cache=False)
     trainer = Trainer(problem, config)
+    with torch.no_grad():
+        trainer.objective.model.convs[0].weight.mul_(1000)
+        trainer.objective.pretext.linear.weight.fill_(1000)
     trainer.objective.train()
     losses = trainer.objective(problem.inputs, problem.y[problem.train], problem.train, problem.pairs)
     bias = trainer.objective.pretext.linear.bias
     pairs: Pairs = problem.pairs
-    assert losses.pretext.item() == pytest.approx(((bias - pairs.similarity) ** 2).mean().item(), rel=0.3)
+    assert losses.pretext.item() == pytest.approx(((bias - pairs.similarity) ** 2).mean().item(), rel=1e-5)
 
 
 def test_weight_decay_reaches_every_parameter(small, config):
@@ -168,11 +172,64 @@ def test_the_test_set_is_never_read(small, config):
 def test_model_trains_on_values_though_similarity_compares_presence(small, config):
     """Binarising in place would feed the model the binarised copy."""
     small.x = small.x.to_dense() * 3
+    before = small.x.clone()
     config = config.replace({"data": {"normalize_features": "never"}, "similarity": {"binarize": "always"}})
     problem = prepare(small, config, cache=False)
     seen = problem.inputs[0]
     seen = seen.matrix.to_dense() if hasattr(seen, "matrix") else seen
-    assert torch.equal(seen, small.x)
+    assert torch.equal(seen, before)
+    assert before.max() > 3
+
+
+@pytest.mark.parametrize("binarized", ["always", "never"])
+@pytest.mark.parametrize("normalized", ["always", "never"])
+def test_settings_reach_the_models_inputs(binarized, normalized):
+    """All three inputs against a dense transcription, under settings that are not the defaults."""
+    x = torch.tensor([[2.0, 1, 0, 0], [5, 0, 1, 0], [0, 3, 0.5, 0], [0, 0, 2, 7], [1, 1, 1, 1]])
+    data = Data(
+        x=x,
+        edge_index=torch.tensor([[0, 1, 3], [1, 2, 3]]),
+        edge_weight=torch.tensor([0.5, 2.0, 3.0]),
+        y=torch.tensor([0, 1, 0, 1, 0]),
+        train_mask=torch.tensor([1, 1, 0, 0, 0]).bool(),
+        val_mask=torch.tensor([0, 0, 1, 0, 0]).bool(),
+    )
+    config = Config().replace(
+        {
+            "data": {"normalize_features": normalized},
+            "similarity": {"k": 2, "binarize": binarized},
+            "model": {"pretext_neighbors": 1},
+            "training": {"device": "cpu"},
+        }
+    )
+    problem = prepare(data, config, cache=False)
+    features, structure, look_alikes = problem.inputs
+    expected = x / x.sum(1, keepdim=True) if normalized == "always" else x
+    torch.testing.assert_close(features, expected)
+
+    a = torch.eye(5)
+    a[0, 1], a[1, 2], a[3, 3] = 0.5, 2.0, 4.0
+    d = a.sum(1).rsqrt()
+    torch.testing.assert_close(structure.matrix.to_dense(), d[:, None] * a * d)
+
+    compared = (x != 0).float() if binarized == "always" else x
+    unit = F.normalize(compared, dim=1)
+    cosine = (unit @ unit.T).fill_diagonal_(0)
+    found = nearest_neighbors(compared, 2, seed=0).near
+    a_f = torch.zeros(5, 5).scatter(1, found, cosine.gather(1, found))
+    d_f = a_f.sum(1).rsqrt()
+    torch.testing.assert_close(look_alikes.matrix.to_dense(), d_f[:, None] * a_f * d_f)
+    assert problem.y.tolist() == [0, 1, 0, -1, -1]  # no other labels reach the trainer
+
+
+def test_similarity_seed_and_task_settings_reach_the_search(small, config):
+    seeds = [
+        prepare(small, config.replace({"similarity": {"seed": seed}}), cache=False).pairs.nodes for seed in (0, 0, 1)
+    ]
+    assert torch.equal(seeds[0], seeds[1])
+    assert not torch.equal(seeds[0], seeds[2])
+    few = prepare(small, config.replace({"model": {"pretext_neighbors": 1}}), cache=False).pairs
+    assert few.nodes.size(1) <= 240
 
 
 def test_prediction_on_changed_features_uses_their_own_feature_graph(small, config):

@@ -7,7 +7,7 @@ from typing import Literal
 import torch
 from torch_geometric.data import Data
 
-from simpgcn.data.features import stored_values
+from simpgcn.data.features import as_csr, is_sparse, stored_values
 from simpgcn.errors import SimPGCNError
 
 _PARTS = {"train_mask": "training", "val_mask": "validation", "test_mask": "test"}
@@ -22,12 +22,15 @@ def check_graph(data: Data) -> None:
     simpgcn.errors.SimPGCNError: edge 0 goes from node 0 to node 5, but the nodes are 0 to 1: drop it or add the node
     """
     x = data.get("x")
+    if x is not None and not isinstance(x, torch.Tensor):
+        raise SimPGCNError(f"data.x must be a torch tensor, not {type(x).__name__}: use torch.from_numpy or the like")
     if x is None or x.dim() != 2 or x.size(1) == 0:
         raise SimPGCNError("the graph has no features: data.x must hold one row per node and at least one column")
     if x.size(0) == 0:
         raise SimPGCNError("the graph has no nodes: data.x has no rows")
-    if not bool(torch.isfinite(stored_values(x)).all()):
-        where = "" if x.layout != torch.strided else f", first in node {int((~torch.isfinite(x)).any(1).nonzero()[0])}"
+    values = stored_values(as_csr(x) if is_sparse(x) else x)
+    if not bool(torch.isfinite(values.to(torch.float32)).all()):
+        where = "" if is_sparse(x) else f", first in node {int((~torch.isfinite(x.float())).any(1).nonzero()[0])}"
         raise SimPGCNError(f"the features hold NaN or infinite values{where}: fill or drop them first")
     index = data.get("edge_index")
     if index is None or index.dim() != 2 or index.size(0) != 2 or index.dtype != torch.long:
@@ -39,6 +42,12 @@ def check_graph(data: Data) -> None:
             f"edge {edge} goes from node {int(index[0, edge])} to node {int(index[1, edge])}, but the nodes are "
             f"0 to {x.size(0) - 1}: drop it or add the node"
         )
+    weight = data.get("edge_weight")
+    if weight is not None:
+        if weight.dim() != 1 or weight.numel() != index.size(1):
+            raise SimPGCNError(f"data.edge_weight must hold one number for each of the {index.size(1)} edges")
+        if not bool(((weight >= 0) & torch.isfinite(weight)).all()):
+            raise SimPGCNError("data.edge_weight holds negative, NaN or infinite weights: they must be 0 or more")
 
 
 def check_labels(data: Data, absent_classes: Literal["error", "allow"] = "error") -> None:
@@ -54,8 +63,13 @@ def check_labels(data: Data, absent_classes: Literal["error", "allow"] = "error"
     simpgcn.errors.SimPGCNError: the graph has no labels: data.y must hold a class number per node (-1 for unknown)
     """
     y = data.get("y")
-    if y is None or y.dim() != 1 or y.numel() != data.x.size(0) or y.dtype != torch.long:
+    if y is None:
         raise SimPGCNError("the graph has no labels: data.y must hold a class number per node (-1 for unknown)")
+    if y.dim() != 1 or y.numel() != data.x.size(0) or y.dtype != torch.long:
+        raise SimPGCNError(
+            f"data.y must hold one class number (torch.long) for each of the {data.x.size(0)} nodes, not "
+            f"{y.dtype} of shape {tuple(y.shape)}"
+        )
     taken = torch.zeros(y.numel(), dtype=torch.long)
     for name, part in _PARTS.items():
         mask = data.get(name)

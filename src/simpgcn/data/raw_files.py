@@ -55,11 +55,11 @@ def missing_from_mirror(folder: str) -> list[str]:
 
 
 def copy_from_mirror(folder: str, target: Path) -> list[str]:
-    """Copy the raw files of ``folder`` that the mirror has into ``target``; return the names it lacks."""
+    """Copy the raw files of ``folder`` that the mirror has and ``target`` lacks; return what the mirror lacks."""
     missing = missing_from_mirror(folder)
     mirror = data_mirror()
     for name in (name for name in checksums() if name.startswith(f"{folder}/raw/")):
-        if mirror is None or name in missing:
+        if mirror is None or name in missing or (target / Path(name).name).is_file():
             continue
         verify(mirror / name, name)
         target.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Literal, get_args
 
 import torch
@@ -61,6 +62,8 @@ def apply_split(data: Data, name: str, kind: SplitKind, split: int) -> Data:
     """``data`` with ``train_mask``, ``val_mask`` and ``test_mask`` of one split of the given kind."""
     if kind not in get_args(SplitKind):
         raise SimPGCNError(f"data.split_kind must be one of {', '.join(get_args(SplitKind))}, not {kind!r}")
+    if data.get("y") is None:
+        raise SimPGCNError("the graph has no labels to split by: data.y is missing")
     if split < 0:
         raise SimPGCNError(f"data.split must be 0 or more, not {split}")
     if kind == "random":
@@ -71,7 +74,7 @@ def apply_split(data: Data, name: str, kind: SplitKind, split: int) -> Data:
         masks = _prognn_masks(data, name, split)
     else:
         masks = _stored_masks(data, name, kind, split)
-    data = data.clone()  # masks of another split must not linger in a shared object
+    data = copy.copy(data)
     for part in _PARTS:
         data[f"{part}_mask"] = masks[part]
     return data
@@ -91,7 +94,7 @@ def _stored_masks(data: Data, name: str, kind: SplitKind, split: int) -> dict[st
 def _prognn_masks(data: Data, name: str, split: int) -> dict[str, Tensor]:
     graph = name.removesuffix("-prognn")
     if not (name.endswith("-prognn") or name == "pubmed"):
-        raise SimPGCNError(f"Pro-GNN's split is for pubmed, cora-prognn and citeseer-prognn, not for {name}")
+        raise SimPGCNError(f"Pro-GNN's split is for pubmed and the graphs ending in -prognn, not for {name}")
     if split:
         raise SimPGCNError(f"{name} has 1 pro-gnn split: --split {split} does not exist")
     return {part: index_to_mask(index, data.num_nodes) for part, index in prognn_split(graph).items()}

@@ -12,6 +12,7 @@ from torch_geometric.utils import homophily, remove_self_loops
 
 from simpgcn.data.catalog import Benchmark, catalog_entry
 from simpgcn.data.home import data_home
+from simpgcn.data.raw_files import verify
 from simpgcn.errors import SimPGCNError
 
 
@@ -63,7 +64,9 @@ def _count_edges(entry: Any, data: Data) -> int:
         raw = data_home() / entry.folder / "raw"
         family = entry.folder.split("/")[0]
         if family == "planetoid":
-            graph = _read_adjacency_lists(raw / f"ind.{entry.folder.split('/')[1].lower()}.graph")
+            path = raw / f"ind.{entry.folder.split('/')[1].lower()}.graph"
+            verify(path, f"{entry.folder}/raw/{path.name}")
+            graph = _read_adjacency_lists(path)
             return sum(len(others) for others in graph.values()) // 2
         if family == "actor":
             return len((raw / "out1_graph_edges.txt").read_text().splitlines()) - 1  # a header line

@@ -50,6 +50,8 @@ def synthetic_graph(
     for name, value in (("homophily", homophily), ("signal", signal)):
         if not 0 <= value <= 1:
             raise SimPGCNError(f"{name} must be between 0 and 1, not {value}")
+    if average_degree < 0:
+        raise SimPGCNError(f"average_degree must be 0 or more, not {average_degree}")
     if not 2 <= num_classes <= num_nodes:
         raise SimPGCNError(f"num_classes must be between 2 and the {num_nodes} nodes, not {num_classes}")
     rng = np.random.default_rng(seed)
@@ -101,23 +103,30 @@ def _edges(
     by_class = np.argsort(y, kind="stable")
     cumulative = np.concatenate([[0.0], np.cumsum(weight[by_class])])
     bounds = cumulative[np.searchsorted(y[by_class], np.arange(num_classes + 1))]
-    codes = np.empty(0, dtype=np.int64)
-    for _ in range(50):
-        missing = count - len(codes)
-        if missing <= 0:
-            break
-        source = _draw(rng, cumulative, 0.0, cumulative[-1], missing + missing // 8 + 8)
-        label = y[by_class[source]]
-        same = rng.random(len(source)) < homophily
-        other = (label + rng.integers(1, num_classes, len(source))) % num_classes
-        label = np.where(same, label, other)
-        target = _draw(rng, cumulative, bounds[label], bounds[label + 1], len(source))
-        low, high = np.minimum(source, target), np.maximum(source, target)
-        fresh = (low * n + high)[low != high]
-        # Repeats are dropped; earlier edges stay, so that the number grows towards its goal.
-        codes = np.unique(np.concatenate([codes, fresh]))
-    if len(codes) > count:
-        codes = np.sort(rng.choice(codes, count, replace=False))
+    # Links within and between classes fill quotas of their own: repeats, which are dropped, are more frequent
+    # within, and would otherwise lower the homophily.
+    within = round(homophily * count)
+    parts = []
+    for same, quota in ((True, within), (False, count - within)):
+        codes = np.empty(0, dtype=np.int64)
+        for _ in range(200):
+            missing = quota - len(codes)
+            if missing <= 0:
+                break
+            source = _draw(rng, cumulative, 0.0, cumulative[-1], missing + missing // 8 + 8)
+            label = y[by_class[source]]
+            if not same:
+                label = (label + rng.integers(1, num_classes, len(source))) % num_classes
+            target = _draw(rng, cumulative, bounds[label], bounds[label + 1], len(source))
+            low, high = np.minimum(source, target), np.maximum(source, target)
+            codes = np.unique(np.concatenate([codes, (low * n + high)[low != high]]))
+        if len(codes) < quota:
+            raise SimPGCNError(
+                f"{n} nodes in {num_classes} classes have no room for {quota} links "
+                f"{'within' if same else 'between'} classes: lower average_degree"
+            )
+        parts.append(rng.choice(codes, quota, replace=False) if len(codes) > quota else codes)
+    codes = np.concatenate(parts)
     low, high = by_class[codes // n], by_class[codes % n]
     index = np.stack([np.concatenate([low, high]), np.concatenate([high, low])])
     return torch.from_numpy(index[:, np.lexsort((index[1], index[0]))])

@@ -12,7 +12,9 @@ from torch import Tensor
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
 
-def structure_propagation(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None) -> SparseMatrix:
+def structure_propagation(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, dtype: torch.dtype | None = None
+) -> SparseMatrix:
     r"""The given graph's :math:`\tilde{\mathbf{D}}^{-1/2} \tilde{\mathbf{A}} \tilde{\mathbf{D}}^{-1/2}`.
 
     :math:`\tilde{\mathbf{A}}` is :math:`\mathbf{A} + \mathbf{I}`. Degrees are row sums. A self-loop that the graph
@@ -23,13 +25,15 @@ def structure_propagation(edge_index: Tensor, num_nodes: int, edge_weight: Tenso
             [0.5000, 0.5000]])
     """
     loops = torch.arange(num_nodes, device=edge_index.device).expand(2, -1)
-    weight = _weights(edge_index, edge_weight)
+    weight = _weights(edge_index, edge_weight, dtype)
     return _normalized(
         torch.cat([edge_index, loops], dim=1), torch.cat([weight, weight.new_ones(num_nodes)]), num_nodes
     )
 
 
-def feature_propagation(edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None) -> SparseMatrix:
+def feature_propagation(
+    edge_index: Tensor, num_nodes: int, edge_weight: Tensor | None = None, dtype: torch.dtype | None = None
+) -> SparseMatrix:
     r"""The feature graph's :math:`\mathbf{D}_f^{-1/2} \mathbf{A}_f \mathbf{D}_f^{-1/2}`: no self-loops are added.
 
     Nodes without look-alikes have an empty row.
@@ -37,11 +41,13 @@ def feature_propagation(edge_index: Tensor, num_nodes: int, edge_weight: Tensor 
     >>> feature_propagation(torch.tensor([[0, 1], [1, 0]]), 3).matrix.to_dense()[0].tolist()
     [0.0, 1.0, 0.0]
     """
-    return _normalized(edge_index, _weights(edge_index, edge_weight), num_nodes)
+    return _normalized(edge_index, _weights(edge_index, edge_weight, dtype), num_nodes)
 
 
-def _weights(edge_index: Tensor, edge_weight: Tensor | None) -> Tensor:
-    return torch.ones(edge_index.size(1), device=edge_index.device) if edge_weight is None else edge_weight
+def _weights(edge_index: Tensor, edge_weight: Tensor | None, dtype: torch.dtype | None) -> Tensor:
+    if edge_weight is None:
+        return torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)
+    return edge_weight if dtype is None else edge_weight.to(dtype)
 
 
 def _normalized(index: Tensor, weight: Tensor, num_nodes: int) -> SparseMatrix:

@@ -58,7 +58,7 @@ def _build_simpgcn(in_channels: int, out_channels: int, settings: SimPGCNSetting
 
 def _simpgcn_inputs(data: Data, settings: SimPGCNSettings) -> tuple[Tensor | SparseMatrix, ...]:
     x = compact(data.x)
-    n = data.num_nodes
+    n = data.x.size(0)
     return (
         SparseMatrix(x) if is_sparse(x) else x,
         structure_propagation(data.edge_index, n, data.edge_weight),

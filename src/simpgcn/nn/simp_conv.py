@@ -110,9 +110,9 @@ class SimPConv(nn.Module):
         """Mix what the graph, the feature graph and each node itself say."""
         n = x.size(0)
         if isinstance(edge_index, Tensor):
-            edge_index = structure_propagation(edge_index, n, edge_weight)
+            edge_index = structure_propagation(edge_index, n, edge_weight, self.weight.dtype)
         if isinstance(feature_edge_index, Tensor):
-            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight)
+            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight, self.weight.dtype)
         return self.state(x, edge_index, feature_edge_index).hidden
 
     def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:

@@ -103,11 +103,13 @@ class SimPGCN(nn.Module):
         feature_edge_weight: Tensor | None = None,
     ) -> list[LayerState]:
         """Every layer's hidden state, s and K; hidden states are as the next layer sees them, after dropout."""
-        n = x.size(0)
+        n, dtype = x.size(0), self.convs[0].weight.dtype
         if isinstance(edge_index, Tensor):
-            edge_index = structure_propagation(edge_index, n, edge_weight)
+            edge_index = structure_propagation(edge_index, n, edge_weight, dtype)
         if isinstance(feature_edge_index, Tensor):
-            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight)
+            feature_edge_index = feature_propagation(
+                feature_edge_index, n, feature_edge_weight, self.convs[0].weight.dtype
+            )
         states: list[LayerState] = []
         for layer, conv in enumerate(self.convs, start=1):
             state = conv.state(x, edge_index, feature_edge_index)

@@ -1,13 +1,14 @@
 r"""The exact k most and m least similar rows, block by block: nothing of size :math:`n \times n` exists.
 
-Rows are ranked by cosine similarity. For whole-number features (words, counts) the dot products are exact
-in float32 whatever the order of summation, so for a fixed row :math:`i` the key
+Rows are ranked by cosine similarity. For whole-number features (words, small counts) with squared lengths up to
+:math:`2^{12}` the dot products and their squares are exact in float32 whatever the order of summation, so for a
+fixed row :math:`i` the key
 
 .. math:: r_{ij} = \frac{d_{ij} |d_{ij}|}{\lVert \mathbf{x}_j \rVert^2}, \qquad
           d_{ij} = \mathbf{x}_i^\top \mathbf{x}_j, \qquad S_{ij} = \pm\sqrt{|r_{ij}|} \,/\, \lVert \mathbf{x}_i \rVert
 
 is one correctly rounded division: equal similarities give equal keys on every machine and with every
-backend. Real-valued features are scaled to unit rows first, and equal means equal after rounding.
+backend. Other features are scaled to unit rows first, and equal means equal after rounding.
 
 Among equal keys the order is random but reproducible: by a hash of (seed, i, j). It must depend on both,
 or every row would pick the same few columns among its many exact zeros.
@@ -28,6 +29,8 @@ BLOCK_ENTRIES = 1 << 22
 # A GPU needs larger blocks to be busy; their temporaries take at most about this many bytes per entry.
 CUDA_BLOCK_ENTRIES = 1 << 27
 CUDA_BYTES_PER_ENTRY = 64
+# Dot products up to this have squares that float32 holds exactly.
+EXACT_NORM2 = 2**12
 
 
 class Neighbors(NamedTuple):
@@ -57,7 +60,7 @@ def exact_neighbors(
     scale = torch.where(norm2 > 0, 1 / norm2, 0)  # only where a zero row would divide 0 by 0
     divisor = norm2.masked_fill(norm2 == 0, 1)
     row_scale = scale.sqrt().unsqueeze(1)
-    block = max(1, _block_entries(x.device) // n)
+    block = max(1, _block_entries(x.device) // max(n, x.size(1)))  # sparse rows are made dense a block at a time
     parts: list[Neighbors] = []
     for start in range(0, n, block):
         rows = torch.arange(start, min(start + block, n), device=x.device)
@@ -83,19 +86,16 @@ def _block_entries(device: torch.device) -> int:
 
 
 def _comparable(x: Tensor) -> tuple[Tensor, Tensor]:
-    """Rows to multiply, and their squared lengths: whole numbers as they are, others at unit length."""
-    values = stored_values(x).to(torch.float32)
-    whole = bool((values == values.round()).all()) and float(values.abs().amax() if values.numel() else 0) < 2**12
-    if not whole:
-        length = _row_sums(with_values(x, values.double().square())).sqrt()
-        length.masked_fill_(length == 0, 1)
-        per_value = length[csr_rows(x)] if is_sparse(x) else length.unsqueeze(1)
-        values = (values.double() / per_value).to(torch.float32)
-    x = with_values(x, values)
-    norm2 = _row_sums(with_values(x, values.square()))
-    if not whole:
-        norm2 = (norm2 > 0).to(torch.float32)  # unit by construction; rounding must not rank
-    return x, norm2
+    """Rows to multiply, and their squared lengths: small whole numbers as they are, others at unit length."""
+    values = stored_values(x)
+    norm2 = _row_sums(with_values(x, values.double().square()))
+    if bool((values == values.round()).all()) and float(norm2.max()) <= EXACT_NORM2:
+        return with_values(x, values.to(torch.float32)), norm2.to(torch.float32)
+    length = norm2.sqrt()
+    length.masked_fill_(length == 0, 1)
+    per_value = length[csr_rows(x)] if is_sparse(x) else length.unsqueeze(1)
+    # Unit by construction: the rounding of their lengths must not rank rows.
+    return with_values(x, (values.double() / per_value).to(torch.float32)), (norm2 > 0).to(torch.float32)
 
 
 def _row_sums(x: Tensor) -> Tensor:

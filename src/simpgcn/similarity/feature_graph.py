@@ -10,7 +10,8 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from simpgcn.data.features import Choice, binarize
+from simpgcn.data.features import Choice, as_csr, binarize, is_sparse
+from simpgcn.errors import SimPGCNError
 from simpgcn.similarity.cache import cached_neighbors
 from simpgcn.similarity.exact import Neighbors
 from simpgcn.similarity.neighbors import nearest_neighbors
@@ -75,7 +76,15 @@ class FeatureGraph(BaseTransform):
 
     def forward(self, data: Data) -> Data:
         """Search, and set the attributes on ``data`` (a shallow copy when called as a transform)."""
-        x = binarize(data.x, self.binarize)
+        if data.get("x") is None:
+            raise SimPGCNError("the graph has no features to compare: data.x is missing")
+        n = data.x.size(0)
+        if self.pairs >= n:
+            raise SimPGCNError(
+                f"{self.pairs} most and least similar nodes were asked for the pretext task, but each of the {n} "
+                f"nodes has {n - 1} others: choose fewer"
+            )
+        x = binarize(as_csr(data.x) if is_sparse(data.x) else data.x, self.binarize)
         count = max(self.k, self.pairs)
         if self.cache is False:
             found = nearest_neighbors(x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress)

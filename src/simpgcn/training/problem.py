@@ -22,7 +22,7 @@ from simpgcn.similarity import FeatureGraph, Pairs
 class Problem(NamedTuple):
     """What training reads and never changes. The test set is not in it.
 
-    ``inputs`` are the model's arguments, ``train`` and ``val`` node numbers, ``y`` the labels.
+    ``inputs`` are the model's arguments, ``train`` and ``val`` node numbers, ``y`` their labels and -1 elsewhere.
     """
 
     inputs: tuple[Any, ...]
@@ -47,6 +47,8 @@ def find_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError as error:
         raise SimPGCNError(f"unknown device {name!r}: use auto, cpu, cuda or cuda:N") from error
+    if device.type not in ("cpu", "cuda"):
+        raise SimPGCNError(f"the device {name!r} is not supported: use auto, cpu, cuda or cuda:N")
     if device.type == "cuda" and not torch.cuda.is_available():
         raise SimPGCNError("CUDA was asked for, but torch finds no CUDA device: use --device cpu or auto")
     if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
@@ -60,10 +62,14 @@ def model_inputs(
     device: torch.device,
     *,
     pairs: int = 0,
+    cap_k: bool = False,
     cache: bool = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> tuple[tuple[Any, ...], Data]:
-    """The model's arguments for a graph, and the graph with its feature graph of these very features."""
+    """The model's arguments for a graph, and the graph with its feature graph of these very features.
+
+    With ``cap_k``, a graph smaller than the one trained on has as many look-alikes as it can.
+    """
     check_graph(data)
     method = find_method(config.model_name)
     data = copy.copy(data)
@@ -71,10 +77,11 @@ def model_inputs(
     data.x = with_values(x, stored_values(x).to(torch.float32)).to(device)
     data.edge_index = data.edge_index.to(device)
     if data.get("edge_weight") is not None:
-        data.edge_weight = data.edge_weight.to(device)
+        data.edge_weight = data.edge_weight.to(device, torch.float32)
+    data.num_nodes = x.size(0)
     if method.feature_graph:
         data = FeatureGraph(
-            config.similarity.k,
+            min(config.similarity.k, x.size(0) - 1) if cap_k else config.similarity.k,
             pairs=pairs,
             binarize=config.similarity.binarize,
             seed=config.similarity.seed,
@@ -106,7 +113,8 @@ def prepare(
     wanted = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
     inputs, data = model_inputs(data, config, device, pairs=wanted, cache=cache, on_progress=on_progress)
     seconds = time.perf_counter() - start
-    y = data.y.to(device)
+    num_classes = int(data.y.max()) + 1
+    y = torch.where(data.train_mask | data.val_mask, data.y, -1).to(device)
     return Problem(
         inputs=inputs,
         pairs=Pairs(data.pair_index, data.pair_similarity, data.pair_similar) if wanted else None,
@@ -114,6 +122,6 @@ def prepare(
         train=data.train_mask.nonzero().squeeze(1).to(device),
         val=data.val_mask.nonzero().squeeze(1).to(device),
         num_features=data.x.size(1),
-        num_classes=int(y.max()) + 1,
+        num_classes=num_classes,
         similarity_seconds=seconds,
     )

@@ -158,7 +158,8 @@ class Trainer:
             groups[group][rest] = value
         self.objective.load_state_dict(groups["current"])
         self.best_state = {name: value.to(self.device) for name, value in groups["best"].items()}
-        self._rng = {name: value.cpu() for name, value in groups["rng"].items()}
+        # A run that moved to another kind of device goes on with that one's state from the start.
+        self._rng = {name: groups["rng"].get(name, state).cpu() for name, state in self._rng.items()}
         moments: dict[int, dict[str, Tensor]] = {}
         for name, value in groups["adam"].items():
             number, _, what = name.partition(".")

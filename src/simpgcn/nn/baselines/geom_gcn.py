@@ -157,9 +157,9 @@ def relation_blocks(neighborhood: StructuralNeighborhood, num_nodes: int) -> Spa
     >>> blocks, blocks.matrix.values().tolist()
     (SparseMatrix(18, 18, nnz=4), [0.5, 0.5, 0.5, 0.5])
     """
-    loops = torch.arange(num_nodes).expand(2, -1)
-    index = torch.cat([neighborhood.edge_index, loops], dim=1)
-    relation = torch.cat([neighborhood.relation, torch.full((num_nodes,), NUM_VIRTUAL_NODES - 1)])
+    node = torch.arange(num_nodes, device=neighborhood.relation.device)
+    index = torch.cat([neighborhood.edge_index, node.expand(2, -1)], dim=1)
+    relation = torch.cat([neighborhood.relation, torch.full_like(node, NUM_VIRTUAL_NODES - 1)])
     degree = torch.bincount(index[1], minlength=num_nodes).float()
     value = (degree[index[0]] * degree[index[1]]).rsqrt()
     place = index.flip(0) + relation * num_nodes
@@ -193,7 +193,7 @@ def geom_gcn_inputs(data: Data, settings: GeomGCNSettings) -> tuple[Tensor | Spa
     else:
         found = structural_neighborhood(data.edge_index, data.num_nodes, settings.embedding, settings.embedding_seed)
     x = compact(data.x)
-    relations = relation_blocks(found, data.num_nodes).to(x.device)
+    relations = relation_blocks(StructuralNeighborhood(*(part.to(x.device) for part in found)), data.num_nodes)
     return SparseMatrix(x) if is_sparse(x) else x, relations
 
 

@@ -92,7 +92,7 @@ def poincare(
     generator = torch.Generator().manual_seed(seed)
     edges = torch.from_numpy(np.stack(adjacency.nonzero()).astype(np.int64))
     position = (2e-3 * (torch.rand(n, 2, generator=generator, dtype=torch.float64) - 0.5)).requires_grad_()
-    batch = min(512, max(32, edges.size(1) // 16))
+    batch = max(32, edges.size(1) // 32)
     for epoch in range(epochs):
         step = lr / 10 if epoch < burn_in else lr
         for part in torch.randperm(edges.size(1), generator=generator).split(batch):

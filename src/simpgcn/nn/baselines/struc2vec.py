@@ -34,7 +34,7 @@ def struc2vec(
     length: int = 20,
     window: int = 5,
     negatives: int = 5,
-    epochs: int = 2,
+    steps: int = 400,
 ) -> np.ndarray:
     r"""A compact `struc2vec <https://arxiv.org/abs/1704.03165>`_ in two dimensions.
 
@@ -46,7 +46,7 @@ def struc2vec(
     Two departures keep it compact. Sequences of different lengths are aligned by stretching them evenly, not by
     dynamic time warping, which like it charges nothing for repetition. And rings end at ``MAX_HOPS``.
 
-    >>> struc2vec(csr_matrix(np.eye(6, k=1) + np.eye(6, k=-1)), walks=2).shape
+    >>> struc2vec(csr_matrix(np.eye(6, k=1) + np.eye(6, k=-1)), walks=2, steps=20).shape
     (6, 2)
     """
     rng = np.random.default_rng(seed)
@@ -54,7 +54,7 @@ def struc2vec(
     if n < 3:
         return rng.standard_normal((n, 2))
     sentences = _walk(_context(_rings(adjacency), rng), walks, length, rng)
-    return _skip_gram(torch.from_numpy(sentences), n, window, negatives, epochs, seed)
+    return _skip_gram(torch.from_numpy(sentences), n, window, negatives, steps, seed)
 
 
 def _rings(adjacency: csr_matrix) -> np.ndarray:
@@ -128,27 +128,27 @@ def _walk(context: _Context, walks: int, length: int, rng: np.random.Generator) 
     return sentences
 
 
-def _skip_gram(sentences: Tensor, n: int, window: int, negatives: int, epochs: int, seed: int) -> np.ndarray:
-    """Word2vec on sentences of node numbers."""
+def _skip_gram(sentences: Tensor, n: int, window: int, negatives: int, steps: int, seed: int) -> np.ndarray:
+    """Word2vec on sentences of node numbers; each step draws about one pair of words a node."""
     generator = torch.Generator().manual_seed(seed)
-    shifts = range(1, min(window, sentences.size(1) - 1) + 1)
-    pairs = [torch.stack([sentences[:, :-s].flatten(), sentences[:, s:].flatten()]) for s in shifts]
-    index = torch.cat([*pairs, *[pair.flip(0) for pair in pairs]], dim=1)
-    index = index[:, index[0] != index[1]]
+    count, length = sentences.shape
+    batch = max(256, n)
     inner = (torch.rand(n, 2, generator=generator) - 0.5).requires_grad_()
     outer = torch.zeros(n, 2, requires_grad=True)
-    optimizer = torch.optim.Adam([inner, outer], lr=0.025)
-    batch = min(8192, max(256, index.size(1) // 1000))
-    for _ in range(epochs):
-        for part in torch.randperm(index.size(1), generator=generator).split(batch):
-            center, context = index[:, part]
-            others = torch.randint(n, (len(part), negatives), generator=generator)
-            # F.embedding, because its gradient is summed in a fixed order
-            vector = F.embedding(center, inner)
-            good = F.logsigmoid((vector * F.embedding(context, outer)).sum(dim=1)).sum()
-            bad = F.logsigmoid(-(F.embedding(others, outer) * vector[:, None]).sum(dim=2)).sum()
-            optimizer.zero_grad()
-            (-(good + bad) / len(part)).backward()
-            optimizer.step()
+    optimizer = torch.optim.Adam([inner, outer], lr=0.05)
+    for _ in range(steps):
+        sentence = sentences[torch.randint(count, (batch,), generator=generator)]
+        first = torch.randint(length, (batch, 1), generator=generator)
+        shift = torch.randint(1, window + 1, (batch, 1), generator=generator)
+        second = torch.where(first + shift < length, first + shift, first - shift).clamp_(min=0)
+        center, context = sentence.gather(1, first).squeeze(1), sentence.gather(1, second).squeeze(1)
+        others = torch.randint(n, (batch, negatives), generator=generator)
+        # F.embedding, because its gradient is summed in a fixed order
+        vector = F.embedding(center, inner)
+        good = F.logsigmoid((vector * F.embedding(context, outer)).sum(dim=1))
+        bad = F.logsigmoid(-(F.embedding(others, outer) * vector[:, None]).sum(dim=2)).sum(dim=1)
+        optimizer.zero_grad()
+        (-(good + bad) * (center != context)).mean().backward()
+        optimizer.step()
     result: np.ndarray = inner.detach().double().numpy()
     return result

@@ -1,7 +1,7 @@
 r"""Geom-GCN's structural neighbourhood: whom a node hears, and from which direction.
 
-A node hears its neighbours in the graph, and the nodes near it where the graph is laid out in the plane. Each of
-them is in one of four relations to the node: lower left, upper left, lower right or upper right of it.
+A node hears its neighbours in the graph, and the nodes near it where the graph is laid out in the plane. Each pair
+is in one of four relations: the one that hears is to the lower left, upper left, lower right or upper right.
 """
 
 from __future__ import annotations
