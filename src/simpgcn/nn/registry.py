@@ -11,6 +11,7 @@ from simpgcn.data.features import compact, is_sparse
 from simpgcn.errors import unknown_name
 from simpgcn.nn.baselines import acm_gcn, gat, gcnii
 from simpgcn.nn.baselines.gcn import BOTH_GCN, GCN, KNN_GCN
+from simpgcn.nn.baselines.geom_gcn import GEOM_GCN_I, GEOM_GCN_P, GEOM_GCN_S
 from simpgcn.nn.baselines.gprgnn import APPNP, GPRGNN
 from simpgcn.nn.baselines.jknet import JKNET
 from simpgcn.nn.baselines.label_propagation import LP
@@ -77,6 +78,9 @@ METHODS: dict[str, Method] = {
     "jknet": JKNET,
     "gcnii": gcnii.METHOD,
     "gcnii*": gcnii.STAR,
+    "geom-gcn-i": GEOM_GCN_I,
+    "geom-gcn-p": GEOM_GCN_P,
+    "geom-gcn-s": GEOM_GCN_S,
     "sage": SAGE,
     "appnp": APPNP,
     "gprgnn": GPRGNN,
@@ -92,6 +96,9 @@ PAPER_METHODS = (
     "a+knn-gcn",
     "gat",
     "jknet",
+    "geom-gcn-i",
+    "geom-gcn-p",
+    "geom-gcn-s",
     "gcnii",
     "gcnii*",
     "simpgcn",
