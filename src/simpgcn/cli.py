@@ -24,6 +24,8 @@ from simpgcn.estimator import check_width
 from simpgcn.experiments.compare import Row, chosen_models, draw_comparison, write_comparison
 from simpgcn.experiments.compare import compare as run_comparison
 from simpgcn.experiments.runner import Outcome
+from simpgcn.experiments.tune import Tuned, draw_tuning
+from simpgcn.experiments.tune import tune as run_tuning
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress, TrainingProgress
 from simpgcn.train_run import FinishedRun, resume_run, train_run
@@ -132,6 +134,50 @@ def compare(
         _show_comparison(rows, dataset, folder)
     if any(row.error for row in rows):
         raise typer.Exit(1)
+    return answer
+
+
+@app.command()
+def tune(
+    dataset: Annotated[str, typer.Argument(help="A name of the catalogue.")],
+    model: Annotated[str, typer.Option(help=f"One of {', '.join(METHODS)}.")] = "simpgcn",
+    trials: Annotated[int, typer.Option(min=1, help="Settings to try in all, earlier ones included.")] = 30,
+    count: Annotated[int, typer.Option("--runs", min=1, help="Runs of each trial.")] = 3,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="section.key=value, held fixed.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the search itself.")] = 0,
+    out: Annotated[Path | None, typer.Option(help="Where the study is kept; tuning/DATASET-MODEL if left out.")] = None,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Search a model's settings by validation accuracy alone.
+
+    A search that was stopped goes on where it was when the same command is given again.
+    """
+    catalog_entry(dataset)
+    changes: dict[str, Any] = {}
+    for assignment in settings or []:
+        for section, values in parse_assignment(assignment).items():
+            changes.setdefault(section, {}).update(values)
+    folder = out or Path("tuning") / f"{dataset}-{model}"
+    with RunsProgress(trials) as bar:
+        result = run_tuning(
+            dataset,
+            model,
+            trials=trials,
+            folder=folder,
+            count=count,
+            seed=seed,
+            changes=changes,
+            on_trial=lambda number, best: bar.advance(f"best validation {best:.2%}"),
+        )
+    try:
+        draw_tuning(result, folder)
+    except ImportError:
+        print("No picture: install simpgcn[plots] for it.", file=sys.stderr)
+    answer = {"dataset": dataset, "model": model, "folder": str(folder), **result._asdict()}
+    if json_output:
+        _print_json(answer)
+    else:
+        _show_tuning(result, dataset, model, folder)
     return answer
 
 
@@ -268,6 +314,19 @@ def _show_comparison(rows: list[Row], dataset: str, folder: Path) -> None:
         )
     Console().print(table)
     Console().print(f"Mean ± sd in percent, p of the difference; files in {escape(str(folder))}", highlight=False)
+
+
+def _show_tuning(result: Tuned, dataset: str, model: str, folder: Path) -> None:
+    table = Table("setting", "best", "mattered", title=f"{model} on {dataset}", title_justify="left")
+    for key, value in result.settings.items():
+        table.add_row(key, str(value), f"{result.importance[key]:.0%}" if key in result.importance else "")
+    Console().print(table)
+    pruned = f", {result.pruned} of them ended early" if result.pruned else ""
+    Console().print(
+        f"Validation accuracy {result.val_accuracy:.2%} after {result.trials} trials{pruned}.\n"
+        f"Use it with: simpgcn train --config {escape(str(folder / 'best.yaml'))}",
+        highlight=False,
+    )
 
 
 def _print_json(answer: dict[str, Any]) -> None:

@@ -65,10 +65,11 @@ class PropagatedMLP(nn.Module):
         return mixed
 
     def parameter_groups(self) -> list[dict[str, Any]]:
-        """The weights of the steps are not pulled to zero."""
-        linear = [*self.first.parameters(), *self.second.parameters()]
-        steps = [self.step_weight] if self.step_weight.requires_grad else []
-        return [{"params": linear}, {"params": steps, "weight_decay": 0.0}]
+        """GPR-GNN does not pull its step weights to zero; APPNP pulls only its first layer."""
+        first, second = list(self.first.parameters()), list(self.second.parameters())
+        if self.step_weight.requires_grad:
+            return [{"params": first + second}, {"params": [self.step_weight], "weight_decay": 0.0}]
+        return [{"params": first}, {"params": second, "weight_decay": 0.0}]
 
 
 def matrix_inputs(data: Data, settings: object) -> tuple[Tensor, SparseMatrix]:

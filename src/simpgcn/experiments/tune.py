@@ -1,0 +1,236 @@
+"""A search for settings by validation accuracy alone: the test set is taken out of the data before it starts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import torch
+from torch_geometric.data import Data
+from torch_geometric.utils import homophily
+
+from simpgcn.config import Config, parse_yaml
+from simpgcn.data import load_dataset
+from simpgcn.errors import SimPGCNError
+from simpgcn.experiments.compare import run_configs
+from simpgcn.files import replacing
+from simpgcn.nn.registry import find_method
+from simpgcn.training import Epoch, Trainer, prepare
+
+if TYPE_CHECKING:
+    import optuna
+
+REPORT_EVERY = 20
+# The paper's assortative graphs have more than 70% of their links within a class, the others less than 31%.
+ASSORTATIVE = 0.5
+
+
+class Tuned(NamedTuple):
+    """The best settings found, their validation accuracy, and what mattered (shares that add up to 1)."""
+
+    settings: dict[str, Any]
+    val_accuracy: float
+    trials: int
+    pruned: int
+    importance: dict[str, float]
+
+
+def search_ranges(model: str, data: Data) -> dict[str, list[Any]]:
+    """The values to try for each setting of a model; SimP-GCN's depend on whether the graph is assortative.
+
+    >>> sorted(search_ranges("simpgcn", load_dataset("demo")))[0]
+    'model.hidden_channels'
+    """
+    text = resources.files("simpgcn.experiments").joinpath("ranges.yaml").read_text()
+    ranges = parse_yaml(text, "ranges.yaml")
+    known = data.train_mask
+    inside = known[data.edge_index[0]] & known[data.edge_index[1]]  # labels of the training set only
+    links = data.edge_index[:, inside]
+    assortative = links.numel() == 0 or homophily(links, data.y, method="edge") > ASSORTATIVE
+    special = f"{model} disassortative"
+    chosen: dict[str, list[Any]] = ranges[special] if special in ranges and not assortative else ranges[model]
+    return chosen
+
+
+def without_test_set(data: Data) -> Data:
+    """The graph with the test set's mask and labels removed: no search can read what is not there."""
+    hidden = data.clone()
+    hidden.y = torch.where(data.train_mask | data.val_mask, data.y, -1)
+    del hidden.test_mask
+    return hidden
+
+
+def tune(
+    dataset: str,
+    model: str,
+    *,
+    trials: int,
+    folder: Path,
+    count: int = 3,
+    seed: int = 0,
+    changes: dict[str, Any] | None = None,
+    on_trial: Callable[[int, float], None] | None = None,
+) -> Tuned:
+    """Search a model's ranges for the settings with the best mean validation accuracy over ``count`` runs.
+
+    The study is kept in ``folder`` and goes on from there: trials already made count towards ``trials``.
+
+    Args:
+        dataset: A name of the catalogue.
+        model: A name of a model.
+        trials: How many settings to try in all.
+        folder: Where the study and its results are kept.
+        count: Runs of each: run i has seed i, and split i where there are several.
+        seed: Of the search itself.
+        changes: Settings to use instead of the shipped ones.
+        on_trial: Called after every trial with its number and the best accuracy so far.
+    """
+    optuna = _optuna()
+    find_method(model)
+    configs = run_configs(dataset, model, count, changes)
+    graphs = {config.data.split: without_test_set(_load(config)) for config in configs}
+    ranges = search_ranges(model, next(iter(graphs.values())))
+    folder.mkdir(parents=True, exist_ok=True)
+    backend = optuna.storages.journal.JournalFileBackend(str(folder / "study.log"))
+    study = optuna.create_study(
+        study_name=f"{dataset} {model} {count}",
+        storage=optuna.storages.JournalStorage(backend),
+        sampler=optuna.samplers.TPESampler(seed=seed),
+        pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
+        direction="maximize",
+        load_if_exists=True,
+    )
+
+    def objective(trial: Any) -> float:
+        chosen = {key: trial.suggest_categorical(key, values) for key, values in ranges.items()}
+        total = 0.0
+        for run, config in enumerate(configs):
+            config = with_settings(config, chosen)
+            trainer = Trainer(prepare(graphs[config.data.split], config), config)
+
+            def watch(epoch: Epoch, done: float = total, run: int = run, trainer: Trainer = trainer) -> bool:
+                if epoch.epoch % REPORT_EVERY:
+                    return False
+                trial.report((done + trainer.stopping.best) / (run + 1), run * 10_000 + epoch.epoch)
+                return trial.should_prune()
+
+            trainer.run(watch)
+            if not trainer.finished:
+                raise optuna.TrialPruned
+            total += trainer.stopping.best
+        return total / len(configs)
+
+    finished = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
+    missing = trials - len(study.get_trials(deepcopy=False, states=finished))
+    if missing > 0:
+        study.optimize(objective, n_trials=missing, callbacks=[lambda s, t: _tell(s, on_trial)])
+    complete = study.get_trials(states=finished[:1])
+    if not complete:
+        raise SimPGCNError("no trial was completed: give more --trials")
+    result = Tuned(
+        study.best_params,
+        study.best_value,
+        len(study.get_trials(states=finished)),
+        len(study.get_trials(states=finished[1:])),
+        _importance(study, ranges, len(complete)),
+    )
+    _write(result, study, dataset, model, folder)
+    return result
+
+
+def with_settings(config: Config, chosen: dict[str, Any]) -> Config:
+    """A configuration with ``section.key`` settings replaced.
+
+    >>> with_settings(Config(), {"training.lr": 0.5}).training.lr
+    0.5
+    """
+    return config.replace(nested(chosen))
+
+
+def nested(chosen: dict[str, Any]) -> dict[str, Any]:
+    """``section.key`` settings as nested dictionaries, as YAML files have them."""
+    changes: dict[str, Any] = {}
+    for key, value in chosen.items():
+        section, _, name = key.partition(".")
+        changes.setdefault(section, {})[name] = value
+    return changes
+
+
+def _load(config: Config) -> Data:
+    assert config.data.name is not None
+    return load_dataset(
+        config.data.name, split=config.data.split, split_kind=config.data.split_kind, directed=config.data.directed
+    )
+
+
+def _optuna() -> Any:
+    try:
+        import optuna
+    except ImportError:
+        raise SimPGCNError("the search needs Optuna: pip install 'simpgcn[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    return optuna
+
+
+def _tell(study: optuna.Study, on_trial: Callable[[int, float], None] | None) -> None:
+    if on_trial is not None:
+        done = [trial.value for trial in study.get_trials(deepcopy=False) if trial.value is not None]
+        on_trial(len(study.trials), max(done, default=0.0))
+
+
+def _importance(study: optuna.Study, ranges: dict[str, list[Any]], complete: int) -> dict[str, float]:
+    import optuna
+
+    varied = [key for key, values in ranges.items() if len(values) > 1]
+    if complete < 4 or not varied:
+        return {}
+    evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+    return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=varied))
+
+
+def _write(result: Tuned, study: optuna.Study, dataset: str, model: str, folder: Path) -> None:
+    import yaml
+
+    with replacing(folder / "best.yaml") as draft:
+        best = {"data": {"name": dataset}, "model_name": model}
+        for section, values in nested(result.settings).items():
+            best[section] = {**best.get(section, {}), **values}  # type: ignore[dict-item]
+        note = f"# Mean validation accuracy {result.val_accuracy:.4f}; use with simpgcn train --config\n"
+        draft.write_text(note + yaml.safe_dump(best, sort_keys=False))
+    with replacing(folder / "tuning.json") as draft:
+        draft.write_text(json.dumps({"dataset": dataset, "model": model, **result._asdict()}, indent=2) + "\n")
+    text = io.StringIO(newline="")
+    writer = csv.writer(text)
+    keys = list(result.settings)
+    writer.writerow(["trial", "state", "val_accuracy", *keys])
+    for trial in study.get_trials(deepcopy=False):
+        writer.writerow([trial.number, trial.state.name.lower(), trial.value, *(trial.params.get(k) for k in keys)])
+    with replacing(folder / "trials.csv") as draft:
+        draft.write_text(text.getvalue())
+
+
+def draw_tuning(result: Tuned, folder: Path) -> None:
+    """Draw the trials in their order and what mattered; needs the ``plots`` extra."""
+    from matplotlib.figure import Figure
+
+    with (folder / "trials.csv").open(newline="") as file:
+        rows = [row for row in csv.DictReader(file) if row["state"] == "complete"]
+    figure = Figure(figsize=(10, 3.4), layout="constrained")
+    left, right = figure.subplots(1, 2)
+    values = [100 * float(row["val_accuracy"]) for row in rows]
+    left.plot([int(row["trial"]) for row in rows], values, "o", color="#555555", markersize=4)
+    best = [max(values[: i + 1]) for i in range(len(values))]
+    left.step([int(row["trial"]) for row in rows], best, where="post", color="#d1495b")
+    left.set(xlabel="trial", ylabel="mean validation accuracy (%)", title="Trials, and the best so far")
+    names = list(reversed(result.importance))
+    right.barh(names, [100 * result.importance[name] for name in names], color="#d1495b")
+    right.set(xlabel="share of the variation explained (%)", title="What mattered")
+    for axis in (left, right):
+        axis.spines[["top", "right"]].set_visible(False)
+    with replacing(folder / "tuning.png") as draft:
+        figure.savefig(draft, dpi=130)

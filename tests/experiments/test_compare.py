@@ -1,0 +1,101 @@
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from simpgcn.errors import SimPGCNError
+from simpgcn.experiments import runner
+from simpgcn.experiments.compare import chosen_models, compare, draw_comparison, run_configs, write_comparison
+from simpgcn.nn.registry import METHODS
+
+QUICK = {"training": {"epochs": 3, "device": "cpu"}}
+
+
+def quick_compare(tmp_path, models, count=3, **kwargs):
+    return compare("demo", models, count, tmp_path, workers=1, changes=QUICK, **kwargs)
+
+
+def test_rows_hold_means_differences_and_paired_tests(tmp_path):
+    outcomes = []
+    gcn, simpgcn = quick_compare(tmp_path, ["gcn", "simpgcn"], on_outcome=outcomes.append)
+    a, b = (
+        np.array([100 * o.metrics["test_accuracy"] for o in outcomes if o.config.model_name == m])
+        for m in ("gcn", "simpgcn")
+    )
+    assert (gcn.runs, gcn.test_mean, gcn.test_sd) == (3, pytest.approx(a.mean()), pytest.approx(a.std(ddof=1)))
+    assert gcn.difference == pytest.approx((a - b).mean())
+    assert gcn.p_value == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert simpgcn.difference is None
+    assert gcn.parameters == 500 * 64 + 64 + 64 * 5 + 5
+
+
+def test_runs_share_splits_and_the_seed_is_the_run(mirror):
+    chosen = [(c.data.split, c.training.seed) for c in run_configs("texas", "gcn", 12)]
+    assert chosen == [(i % 10, i) for i in range(12)]
+        (i % 10, i) for i in range(12)
+    ]
+    assert [(c.data.split, c.training.seed) for c in run_configs("cora", "gcn", 3)] == [(0, 0), (0, 1), (0, 2)]
+
+
+def test_finished_runs_are_not_repeated_and_others_are(tmp_path, monkeypatch):
+    first = quick_compare(tmp_path, ["gcn"])
+    made = []
+    train = runner.train_run
+
+    def counting(config, folder):
+        made.append(config.training.seed)
+        return train(config, folder)
+
+    monkeypatch.setattr(runner, "train_run", counting)
+    assert quick_compare(tmp_path, ["gcn"]) == first
+    assert made == []
+    killed = runner.run_folder(tmp_path, run_configs("demo", "gcn", 3, QUICK)[1])
+    (killed / "metrics.json").unlink()
+    assert quick_compare(tmp_path, ["gcn"])[0].test_mean == first[0].test_mean
+    assert made == [1]
+    compare("demo", ["gcn"], 1, tmp_path, workers=1, changes={"training": {"epochs": 2, "device": "cpu"}})
+    assert made == [1, 0]  # other settings are other runs
+
+
+def test_one_failing_model_does_not_stop_the_others(tmp_path, monkeypatch):
+    train = runner.train_run
+
+    def failing(config, folder):
+        if config.model_name == "mlp":
+            raise RuntimeError("out of luck")
+        return train(config, folder)
+
+    monkeypatch.setattr(runner, "train_run", failing)
+    mlp, gcn = quick_compare(tmp_path, ["mlp", "gcn"], 2)
+    assert (mlp.runs, mlp.error) == (0, "RuntimeError: out of luck")
+    assert gcn.runs == 2
+
+
+def test_processes_give_the_same_as_none(tmp_path):
+    alone = quick_compare(tmp_path / "a", ["mlp"], 2)
+    beside = compare("demo", ["mlp"], 2, tmp_path / "b", workers=2, changes=QUICK)
+    assert alone[0].test_mean == pytest.approx(beside[0].test_mean, abs=0.5)
+
+
+def test_files_and_picture(tmp_path):
+    rows = quick_compare(tmp_path / "runs", ["gcn", "lp"], 2)
+    write_comparison(rows, "demo", tmp_path)
+    draw_comparison(rows, "demo", tmp_path / "comparison.png")
+    answer = json.loads((tmp_path / "comparison.json").read_text())
+    assert [row["model"] for row in answer["models"]] == ["gcn", "lp"]
+    with (tmp_path / "comparison.csv").open(newline="") as file:
+        assert [float(row["test_mean"]) for row in csv.DictReader(file)] == [row.test_mean for row in rows]
+    assert (tmp_path / "comparison.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_names():
+    assert chosen_models("all") == list(METHODS)
+    assert len(chosen_models("paper")) == 12
+    with pytest.raises(SimPGCNError, match="unknown model 'gnc'"):
+        chosen_models("gcn,gnc")
+    with pytest.raises(SimPGCNError, match="no model was named"):
+        chosen_models(" , ")
