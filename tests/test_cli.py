@@ -191,6 +191,51 @@ def test_datasets_beside_the_paper(simpgcn, mirror):
     assert "carries the features and labels of texas" in simpgcn("datasets", "cornell")[1]
 
 
+def test_compare(simpgcn):
+    quick = ("--set", "training.epochs=2", "--device", "cpu", "--runs", 2, "--workers", 1)
+    code, out, err = simpgcn("compare", "demo", "--models", "gcn,simpgcn", *quick, "--json")
+    assert (code, err) == (0, "")
+    assert [row["model"] for row in json.loads(out)["models"]] == ["gcn", "simpgcn"]
+    files = {path.name for path in Path("comparisons/demo").iterdir()}
+    assert files == {"comparison.csv", "comparison.json", "comparison.png", "comparison.txt", "runs"}
+    assert "to simpgcn" in Path("comparisons/demo/comparison.txt").read_text()
+    code, out, _ = simpgcn("compare", "demo", "--models", "gcn,simpgcn", *quick)
+    assert code == 0
+    assert "±" in out
+    assert_one_sentence(*simpgcn("compare", "demo", "--models", "gnc"), "unknown model 'gnc': did you mean gcn")
+
+
+def test_a_failing_model_is_told_and_ends_in_a_non_zero_exit(simpgcn):
+    code, out, _ = simpgcn(
+        "compare",
+        "demo",
+        "--models",
+        "mlp,simpgcn",
+        "--set",
+        "similarity.k=5000",
+        "--set",
+        "training.epochs=2",
+        "--runs",
+        1,
+        "--workers",
+        1,
+    )
+    assert code == 1
+    assert "failed" in out
+    assert "mlp" in out
+
+
+def test_tune(simpgcn):
+    code, out, err = simpgcn(
+        "tune", "demo", "--model", "mlp", "--trials", 4, "--runs", 1, "--set", "training.epochs=2", "--json"
+    )
+    assert (code, err) == (0, "")
+    assert json.loads(out)["trials"] == 4
+    assert {path.name for path in Path("tuning/demo-mlp").iterdir()} >= {"best.yaml", "study.log", "tuning.png"}
+    code, out, _ = simpgcn("train", "--config", "tuning/demo-mlp/best.yaml", "--set", "training.epochs=2", "--json")
+    assert (code, json.loads(out)["model"]) == (0, "mlp")
+
+
 def test_version(simpgcn):
     assert simpgcn("--version")[:2] == (0, "0.1.0\n")
 

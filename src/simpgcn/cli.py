@@ -26,6 +26,7 @@ from simpgcn.experiments.compare import compare as run_comparison
 from simpgcn.experiments.runner import Outcome
 from simpgcn.experiments.tune import Tuned, draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
+from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress, TrainingProgress
 from simpgcn.train_run import FinishedRun, resume_run, train_run
@@ -128,10 +129,14 @@ def compare(
     except ImportError:
         print("No picture: install simpgcn[plots] for it.", file=sys.stderr)
     answer = {"dataset": dataset, "folder": str(folder), "models": [row._asdict() for row in rows]}
+    table = _comparison_table(rows, dataset)
+    with replacing(folder / "comparison.txt") as draft, draft.open("w") as file:
+        Console(file=file, width=120).print(table)
     if json_output:
         _print_json(answer)
     else:
-        _show_comparison(rows, dataset, folder)
+        Console().print(table)
+        Console().print(f"Mean ± sd in percent, p of the difference; files in {escape(str(folder))}", highlight=False)
     if any(row.error for row in rows):
         raise typer.Exit(1)
     return answer
@@ -296,7 +301,7 @@ def _without_none(options: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in kept.items() if value is not None}
 
 
-def _show_comparison(rows: list[Row], dataset: str, folder: Path) -> None:
+def _comparison_table(rows: list[Row], dataset: str) -> Table:
     best = max((row.test_mean for row in rows if row.test_mean is not None), default=None)
     table = Table("model", "test accuracy", "to simpgcn", "p", "training", "parameters", title=dataset)
     for row in rows:
@@ -312,8 +317,7 @@ def _show_comparison(rows: list[Row], dataset: str, folder: Path) -> None:
             f"{row.seconds:.1f} s",
             f"{row.parameters:,}",
         )
-    Console().print(table)
-    Console().print(f"Mean ± sd in percent, p of the difference; files in {escape(str(folder))}", highlight=False)
+    return table
 
 
 def _show_tuning(result: Tuned, dataset: str, model: str, folder: Path) -> None:

@@ -36,8 +36,6 @@ def test_rows_hold_means_differences_and_paired_tests(tmp_path):
 def test_runs_share_splits_and_the_seed_is_the_run(mirror):
     chosen = [(c.data.split, c.training.seed) for c in run_configs("texas", "gcn", 12)]
     assert chosen == [(i % 10, i) for i in range(12)]
-        (i % 10, i) for i in range(12)
-    ]
     assert [(c.data.split, c.training.seed) for c in run_configs("cora", "gcn", 3)] == [(0, 0), (0, 1), (0, 2)]
 
 

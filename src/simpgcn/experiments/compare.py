@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -128,7 +129,9 @@ def _difference(found: list[Outcome], reference: list[Outcome]) -> tuple[float |
     if len(shared) < 2 or np.ptp(a - b) == 0:
         return difference, None
     paired = len({own[seed].config.data.split for seed in shared}) > 1
-    test = stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)  # a method without randomness has no variance
+        test = stats.ttest_rel(a, b) if paired else stats.ttest_ind(a, b, equal_var=False)
     return difference, float(test.pvalue)
 
 
