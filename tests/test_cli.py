@@ -136,8 +136,7 @@ def test_direction_reaches_training_and_prediction(simpgcn, mirror, monkeypatch)
         asked.append(kwargs["directed"])
         return load_dataset(name, **kwargs)
 
-    monkeypatch.setattr(train_run, "load_dataset", spy)
-    monkeypatch.setattr(cli, "load_dataset", spy)
+    monkeypatch.setattr("simpgcn.training.problem.load_dataset", spy)
     for directed in (True, False):
         choice = f"data.directed={str(directed).lower()}"
         simpgcn("train", "texas", *QUICK, "--set", choice, "--out", choice)
@@ -340,7 +339,7 @@ def test_unusable_graphs_reach_the_user_as_one_sentence(simpgcn, monkeypatch, tm
         data.x[5, 5] = torch.nan
         return data
 
-    monkeypatch.setattr(train_run, "load_dataset", broken)
+    monkeypatch.setattr(train_run, "load_graph", broken)
     assert_one_sentence(*simpgcn("train"), "NaN or infinite values, first in node 5")
     assert not list(tmp_path.iterdir())
 

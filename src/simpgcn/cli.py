@@ -15,22 +15,23 @@ from rich.table import Table
 
 from simpgcn import runs
 from simpgcn.config import chosen_config, parse_assignment, read_config_file
-from simpgcn.data import CATALOG, data_home, dataset_statistics, load_dataset
+from simpgcn.data import CATALOG, data_home, dataset_statistics
 from simpgcn.data.catalog import Benchmark, catalog_entry
 from simpgcn.data.raw_files import missing_from_mirror
 from simpgcn.data.statistics import PAPER
 from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
-from simpgcn.experiments.compare import Row, chosen_models, draw_comparison, write_comparison
+from simpgcn.experiments.compare import chosen_models, draw_comparison, write_comparison
 from simpgcn.experiments.compare import compare as run_comparison
 from simpgcn.experiments.runner import Outcome
-from simpgcn.experiments.tune import Tuned, draw_tuning
+from simpgcn.experiments.tune import draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
 from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress, TrainingProgress
-from simpgcn.train_run import FinishedRun, resume_run, train_run
-from simpgcn.training import find_device, model_inputs
+from simpgcn.screens import comparison_table, show_dataset, show_run, show_tuning
+from simpgcn.train_run import resume_run, train_run
+from simpgcn.training import find_device, load_graph, model_inputs
 from simpgcn.training import predict as predict_nodes
 from simpgcn.version import VERSION
 
@@ -87,7 +88,7 @@ def train(
     if json_output:
         _print_json({**run.metrics, "run": str(run.folder)})
     else:
-        _show_run(run)
+        show_run(run)
     if run.interrupted:
         print(f"Stopped. Go on with: simpgcn train --resume {run.folder}", file=sys.stderr)
         raise typer.Exit(130)
@@ -129,7 +130,7 @@ def compare(
     except ImportError:
         print("No picture: install simpgcn[plots] for it.", file=sys.stderr)
     answer = {"dataset": dataset, "folder": str(folder), "models": [row._asdict() for row in rows]}
-    table = _comparison_table(rows, dataset)
+    table = comparison_table(rows, dataset)
     with replacing(folder / "comparison.txt") as draft, draft.open("w") as file:
         Console(file=file, width=120).print(table)
     if json_output:
@@ -182,7 +183,7 @@ def tune(
     if json_output:
         _print_json(answer)
     else:
-        _show_tuning(result, dataset, model, folder)
+        show_tuning(result, dataset, model, folder)
     return answer
 
 
@@ -200,12 +201,7 @@ def predict(
         raise SimPGCNError(f"{run} was trained from Python on data of its own: use SimPGCNClassifier.load there")
     saved = runs.read_model(run, config)
     chosen = find_device(device or config.training.device)
-    data = load_dataset(
-        config.data.name,
-        split=config.data.split,
-        split_kind=config.data.split_kind,
-        directed=config.data.directed,
-    )
+    data = load_graph(config)
     check_width(data, saved.num_features)
     inputs, _ = model_inputs(data, config, chosen, cap_k=True, cache=cache)
     table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs), data.y)
@@ -228,7 +224,7 @@ def datasets(
     if json_output:
         _print_json(answer)
     elif name:
-        _show_dataset(answer)
+        show_dataset(answer)
     else:
         table = Table("dataset", "nodes and edges", "usual split", "data")
         for key, row in answer.items():
@@ -265,72 +261,9 @@ def _one_dataset(name: str) -> dict[str, Any]:
     }
 
 
-def _show_dataset(answer: dict[str, Any]) -> None:
-    table = Table("", "here", "in the paper", title=f"{answer['dataset']}: {answer['title']}", title_justify="left")
-    for row in ("nodes", "edges", "features", "classes"):
-        table.add_row(row, f"{answer[row]:,}", f"{answer['paper'][row]:,}" if answer["paper"] else "")
-    table.add_row("edges within a class", f"{answer['homophily']:.1%}", "")
-    table.add_row("usual split", answer["split_kind"], "")
-    Console().print(table)
-    for note in answer["notes"]:
-        Console().print(f"Note: {note}.", highlight=False)
-
-
-def _show_run(run: FinishedRun) -> None:
-    metrics = run.metrics
-    table = Table(show_header=False, title=f"{metrics['model']} on {metrics['dataset']}", title_justify="left")
-    table.add_row("test accuracy", f"[bold]{metrics['test_accuracy']:.1%}[/bold]")
-    table.add_row("validation accuracy", f"{metrics['val_accuracy']:.1%}")
-    table.add_row("kept epoch", f"{metrics['best_epoch']} of {metrics['epochs']}")
-    spent = metrics["seconds"]
-    table.add_row("time", f"{spent['total']:.1f} s, of which training {spent['training']:.1f} s")
-    trust = run.prediction.trust
-    if trust is not None:
-        for layer in range(trust.shape[1]):
-            graph, alike, own = trust[:, layer].mean(axis=0)
-            table.add_row(
-                f"layer {layer + 1} leans on",
-                f"graph {graph:.2f}, look-alikes {alike:.2f}, node itself {own:+.2f}",
-            )
-    table.add_row("run folder", escape(str(run.folder)))
-    Console().print(table)
-
-
 def _without_none(options: dict[str, Any]) -> dict[str, Any]:
     kept = {name: _without_none(value) if isinstance(value, dict) else value for name, value in options.items()}
     return {name: value for name, value in kept.items() if value is not None}
-
-
-def _comparison_table(rows: list[Row], dataset: str) -> Table:
-    best = max((row.test_mean for row in rows if row.test_mean is not None), default=None)
-    table = Table("model", "test accuracy", "to simpgcn", "p", "training", "parameters", title=dataset)
-    for row in rows:
-        if row.test_mean is None:
-            table.add_row(row.model, f"[red]failed[/red]: {escape(row.error or '')}", "", "", "", "")
-            continue
-        accuracy = f"{row.test_mean:.2f} ± {row.test_sd:.2f}" if row.test_sd is not None else f"{row.test_mean:.2f}"
-        table.add_row(
-            row.model + (f" [red]({row.runs} runs: {escape(row.error)})[/red]" if row.error else ""),
-            f"[bold]{accuracy}[/bold]" if row.test_mean == best else accuracy,
-            "" if row.difference is None else f"{row.difference:+.2f}",
-            "" if row.p_value is None else f"{row.p_value:.3f}",
-            f"{row.seconds:.1f} s",
-            f"{row.parameters:,}",
-        )
-    return table
-
-
-def _show_tuning(result: Tuned, dataset: str, model: str, folder: Path) -> None:
-    table = Table("setting", "best", "mattered", title=f"{model} on {dataset}", title_justify="left")
-    for key, value in result.settings.items():
-        table.add_row(key, str(value), f"{result.importance[key]:.0%}" if key in result.importance else "")
-    Console().print(table)
-    pruned = f", {result.pruned} of them ended early" if result.pruned else ""
-    Console().print(
-        f"Validation accuracy {result.val_accuracy:.2%} after {result.trials} trials{pruned}.\n"
-        f"Use it with: simpgcn train --config {escape(str(folder / 'best.yaml'))}",
-        highlight=False,
-    )
 
 
 def _print_json(answer: dict[str, Any]) -> None:

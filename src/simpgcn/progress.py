@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 from types import TracebackType
+from typing import Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, TaskID, TextColumn, TimeRemainingColumn
 
 from simpgcn.training import Epoch
 
 
-class TrainingProgress:
+class _Bars:
+    def __init__(self, *columns: ProgressColumn) -> None:
+        console = Console(stderr=True)
+        self._bars = Progress(
+            *columns, TimeRemainingColumn(), console=console, disable=not console.is_terminal, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bars.stop()
+
+
+class TrainingProgress(_Bars):
     """Two bars: finding look-alikes, then training with loss, validation accuracy and time left.
 
     >>> with TrainingProgress(epochs=2) as bars:
@@ -19,15 +37,8 @@ class TrainingProgress:
     """
 
     def __init__(self, epochs: int) -> None:
-        console = Console(stderr=True)
-        self._bars = Progress(
-            TextColumn("{task.description:<19}"),
-            BarColumn(bar_width=28),
-            TextColumn("{task.fields[shown]:<44}"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
+        super().__init__(
+            TextColumn("{task.description:<19}"), BarColumn(bar_width=28), TextColumn("{task.fields[shown]:<44}")
         )
         self._epochs = epochs
         self._similarity: TaskID | None = None
@@ -46,17 +57,8 @@ class TrainingProgress:
         shown = f"epoch {epoch.epoch}  loss {epoch.loss:.3f}  validation {epoch.val_accuracy:.1%}"
         self._bars.update(self._training, completed=epoch.epoch, shown=shown)
 
-    def __enter__(self) -> TrainingProgress:
-        self._bars.start()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()
-
-
-class RunsProgress:
+class RunsProgress(_Bars):
     """One bar over many runs, with the last result and the time left.
 
     >>> with RunsProgress(total=2) as bar:
@@ -64,27 +66,13 @@ class RunsProgress:
     """
 
     def __init__(self, total: int) -> None:
-        console = Console(stderr=True)
-        self._bars = Progress(
+        super().__init__(
             BarColumn(bar_width=28),
             TextColumn("{task.completed} of {task.total} runs"),
             TextColumn("{task.fields[shown]:<36}"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-            transient=True,
         )
         self._task = self._bars.add_task("", total=total, shown="")
 
     def advance(self, shown: str) -> None:
         """Count one more run and show a word about it."""
         self._bars.update(self._task, advance=1, shown=shown)
-
-    def __enter__(self) -> RunsProgress:
-        self._bars.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._bars.stop()

@@ -16,10 +16,9 @@ from filelock import FileLock, Timeout
 
 from simpgcn import runs
 from simpgcn.config import Config
-from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.provenance import git_revision, peak_memory_mb, versions
-from simpgcn.training import Epoch, Prediction, Trainer, find_device, predict, prepare
+from simpgcn.training import Epoch, Prediction, Trainer, find_device, load_graph, predict, prepare
 
 CHECKPOINT_SECONDS = 10.0
 
@@ -53,8 +52,6 @@ def train_run(
         on_similarity: Called with the share of nodes whose look-alikes are found.
         on_epoch: Called after every epoch.
     """
-    if config.data.name is None:
-        raise SimPGCNError("data.name must name a dataset")
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise _taken(out)
     return _run(config, lambda: _claim(out, config), cache, on_similarity, on_epoch)
@@ -86,10 +83,7 @@ def _run(
     start = time.perf_counter()
     revision = git_revision()  # before anyone edits the code that is running
     find_device(config.training.device)
-    assert config.data.name is not None
-    data = load_dataset(
-        config.data.name, split=config.data.split, split_kind=config.data.split_kind, directed=config.data.directed
-    )
+    data = load_graph(config)
     problem = prepare(data, config, cache=cache, on_progress=on_similarity)
     trainer = Trainer(problem, config)
     folder = find_folder()

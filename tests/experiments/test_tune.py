@@ -58,7 +58,7 @@ def test_the_test_set_is_not_there_to_read(tmp_path, monkeypatch):
         graph.y = torch.where(graph.test_mask, (graph.y + 1) % 5, graph.y)
         return graph
 
-    monkeypatch.setattr(tuning, "load_dataset", other_labels)
+    monkeypatch.setattr("simpgcn.training.problem.load_dataset", other_labels)
     assert tune("demo", "simpgcn", trials=3, folder=tmp_path / "b", count=1, changes=QUICK) == first
 
 

@@ -15,12 +15,11 @@ from torch_geometric.data import Data
 from torch_geometric.utils import homophily
 
 from simpgcn.config import Config, parse_yaml
-from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.experiments.compare import run_configs
 from simpgcn.files import replacing
 from simpgcn.nn.registry import find_method
-from simpgcn.training import Epoch, Trainer, prepare
+from simpgcn.training import Epoch, Trainer, load_graph, prepare
 
 if TYPE_CHECKING:
     import optuna
@@ -43,7 +42,7 @@ class Tuned(NamedTuple):
 def search_ranges(model: str, data: Data) -> dict[str, list[Any]]:
     """The values to try for each setting of a model; SimP-GCN's depend on whether the graph is assortative.
 
-    >>> sorted(search_ranges("simpgcn", load_dataset("demo")))[0]
+    >>> sorted(search_ranges("simpgcn", load_graph(Config())))[0]
     'model.hidden_channels'
     """
     text = resources.files("simpgcn.experiments").joinpath("ranges.yaml").read_text()
@@ -93,7 +92,7 @@ def tune(
     optuna = _optuna()
     find_method(model)
     configs = run_configs(dataset, model, count, changes)
-    graphs = {config.data.split: without_test_set(_load(config)) for config in configs}
+    graphs = {config.data.split: without_test_set(load_graph(config)) for config in configs}
     ranges = search_ranges(model, next(iter(graphs.values())))
     folder.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(folder / "study.log"))
@@ -159,13 +158,6 @@ def nested(chosen: dict[str, Any]) -> dict[str, Any]:
         section, _, name = key.partition(".")
         changes.setdefault(section, {})[name] = value
     return changes
-
-
-def _load(config: Config) -> Data:
-    assert config.data.name is not None
-    return load_dataset(
-        config.data.name, split=config.data.split, split_kind=config.data.split_kind, directed=config.data.directed
-    )
 
 
 def _optuna() -> Any:

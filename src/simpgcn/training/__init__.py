@@ -2,7 +2,7 @@
 
 from simpgcn.training.objective import Objective
 from simpgcn.training.prediction import Prediction, predict
-from simpgcn.training.problem import Problem, find_device, model_inputs, prepare
+from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare
 from simpgcn.training.stopping import EarlyStopping
 from simpgcn.training.trainer import Epoch, Trainer, accuracy
 
@@ -15,6 +15,7 @@ __all__ = [
     "Trainer",
     "accuracy",
     "find_device",
+    "load_graph",
     "model_inputs",
     "predict",
     "prepare",

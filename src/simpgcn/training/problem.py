@@ -12,6 +12,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from simpgcn.config import Config
+from simpgcn.data.catalog import load_dataset
 from simpgcn.data.checks import check_graph, check_labels
 from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_values, with_values
 from simpgcn.errors import SimPGCNError
@@ -33,6 +34,18 @@ class Problem(NamedTuple):
     num_features: int
     num_classes: int
     similarity_seconds: float
+
+
+def load_graph(config: Config) -> Data:
+    """The graph of a configuration, with the masks of its split.
+
+    >>> load_graph(Config()).num_nodes
+    2000
+    """
+    settings = config.data
+    if settings.name is None:
+        raise SimPGCNError("data.name must name a dataset")
+    return load_dataset(settings.name, split=settings.split, split_kind=settings.split_kind, directed=settings.directed)
 
 
 def find_device(name: str) -> torch.device:

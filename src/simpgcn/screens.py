@@ -1,0 +1,81 @@
+"""What the commands show a person."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from simpgcn.experiments.compare import Row
+from simpgcn.experiments.tune import Tuned
+from simpgcn.train_run import FinishedRun
+
+
+def show_dataset(answer: dict[str, Any]) -> None:
+    """Print a dataset's statistics beside the paper's."""
+    table = Table("", "here", "in the paper", title=f"{answer['dataset']}: {answer['title']}", title_justify="left")
+    for row in ("nodes", "edges", "features", "classes"):
+        table.add_row(row, f"{answer[row]:,}", f"{answer['paper'][row]:,}" if answer["paper"] else "")
+    table.add_row("edges within a class", f"{answer['homophily']:.1%}", "")
+    table.add_row("usual split", answer["split_kind"], "")
+    Console().print(table)
+    for note in answer["notes"]:
+        Console().print(f"Note: {note}.", highlight=False)
+
+
+def show_run(run: FinishedRun) -> None:
+    """Print what came out of a training."""
+    metrics = run.metrics
+    table = Table(show_header=False, title=f"{metrics['model']} on {metrics['dataset']}", title_justify="left")
+    table.add_row("test accuracy", f"[bold]{metrics['test_accuracy']:.1%}[/bold]")
+    table.add_row("validation accuracy", f"{metrics['val_accuracy']:.1%}")
+    table.add_row("kept epoch", f"{metrics['best_epoch']} of {metrics['epochs']}")
+    spent = metrics["seconds"]
+    table.add_row("time", f"{spent['total']:.1f} s, of which training {spent['training']:.1f} s")
+    trust = run.prediction.trust
+    if trust is not None:
+        for layer in range(trust.shape[1]):
+            graph, alike, own = trust[:, layer].mean(axis=0)
+            table.add_row(
+                f"layer {layer + 1} leans on",
+                f"graph {graph:.2f}, look-alikes {alike:.2f}, node itself {own:+.2f}",
+            )
+    table.add_row("run folder", escape(str(run.folder)))
+    Console().print(table)
+
+
+def comparison_table(rows: list[Row], dataset: str) -> Table:
+    """The rows of a comparison, best in bold."""
+    best = max((row.test_mean for row in rows if row.test_mean is not None), default=None)
+    table = Table("model", "test accuracy", "to simpgcn", "p", "training", "parameters", title=dataset)
+    for row in rows:
+        if row.test_mean is None:
+            table.add_row(row.model, f"[red]failed[/red]: {escape(row.error or '')}", "", "", "", "")
+            continue
+        accuracy = f"{row.test_mean:.2f} ± {row.test_sd:.2f}" if row.test_sd is not None else f"{row.test_mean:.2f}"
+        table.add_row(
+            row.model + (f" [red]({row.runs} runs: {escape(row.error)})[/red]" if row.error else ""),
+            f"[bold]{accuracy}[/bold]" if row.test_mean == best else accuracy,
+            "" if row.difference is None else f"{row.difference:+.2f}",
+            "" if row.p_value is None else f"{row.p_value:.3f}",
+            f"{row.seconds:.1f} s",
+            f"{row.parameters:,}",
+        )
+    return table
+
+
+def show_tuning(result: Tuned, dataset: str, model: str, folder: Path) -> None:
+    """Print the best settings of a search and what mattered."""
+    table = Table("setting", "best", "mattered", title=f"{model} on {dataset}", title_justify="left")
+    for key, value in result.settings.items():
+        table.add_row(key, str(value), f"{result.importance[key]:.0%}" if key in result.importance else "")
+    Console().print(table)
+    pruned = f", {result.pruned} of them ended early" if result.pruned else ""
+    Console().print(
+        f"Validation accuracy {result.val_accuracy:.2%} after {result.trials} trials{pruned}.\n"
+        f"Use it with: simpgcn train --config {escape(str(folder / 'best.yaml'))}",
+        highlight=False,
+    )
