@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import signal
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.experiments import runner
 from simpgcn.experiments.compare import chosen_models, compare, draw_comparison, run_configs, write_comparison
 from simpgcn.nn.registry import METHODS
+from simpgcn.training import Trainer
 
 QUICK = {"training": {"epochs": 3, "device": "cpu"}}
 
@@ -71,6 +74,35 @@ def test_one_failing_model_does_not_stop_the_others(tmp_path, monkeypatch):
     mlp, gcn = quick_compare(tmp_path, ["mlp", "gcn"], 2)
     assert (mlp.runs, mlp.error) == (0, "RuntimeError: out of luck")
     assert gcn.runs == 2
+
+
+def test_ctrl_c_ends_the_comparison_and_the_same_command_goes_on(tmp_path, monkeypatch):
+    whole = quick_compare(tmp_path / "whole", ["gcn"], 3)
+    epoch = Trainer._epoch
+    seen = []
+
+    def interrupting(self):
+        seen.append(self.config.training.seed)
+        if len(seen) == 5:  # the second epoch of the second run
+            os.kill(os.getpid(), signal.SIGINT)
+        return epoch(self)
+
+    monkeypatch.setattr(Trainer, "_epoch", interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        quick_compare(tmp_path / "stopped", ["gcn"], 3)
+    assert seen == [0, 0, 0, 1, 1]
+    assert quick_compare(tmp_path / "stopped", ["gcn"], 3)[0].test_mean == whole[0].test_mean
+    assert seen == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+
+
+def test_a_dying_process_is_told(tmp_path, monkeypatch):
+    monkeypatch.setattr(runner, "_one", _die)
+    with pytest.raises(SimPGCNError, match="a process died"):
+        compare("demo", ["mlp"], 2, tmp_path, workers=2, changes=QUICK)
+
+
+def _die(job):
+    os._exit(9)
 
 
 def test_processes_give_the_same_as_none(tmp_path):

@@ -7,6 +7,8 @@ import multiprocessing
 import os
 import shutil
 from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -65,11 +67,20 @@ def run_all(
                 on_outcome(outcomes[-1])
         return outcomes
     # Fresh processes: torch's threads do not survive a fork.
-    with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        for outcome in pool.imap(_one, jobs):
-            outcomes.append(outcome)
-            if on_outcome is not None:
-                on_outcome(outcome)
+    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
+        try:
+            for outcome in pool.map(_one, jobs):
+                outcomes.append(outcome)
+                if on_outcome is not None:
+                    on_outcome(outcome)
+        except BrokenProcessPool:
+            raise SimPGCNError(
+                "a process died, perhaps for lack of memory: give the same command again with fewer --workers; "
+                "finished runs are kept"
+            ) from None
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     return outcomes
 
 
@@ -78,11 +89,14 @@ def _one(job: tuple[Config, Path, int]) -> Outcome:
     torch.set_num_threads(threads)
     folder = run_folder(base, config)
     try:
+        interrupted = False
         if runs.has_checkpoint(folder):
-            resume_run(folder)
+            interrupted = resume_run(folder).interrupted
         elif not (folder / "metrics.json").is_file():
             shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint
-            train_run(config, folder)
+            interrupted = train_run(config, folder).interrupted
+        if interrupted:
+            raise KeyboardInterrupt  # its checkpoint is kept; the runs after it must not start
         saved = runs.read_model(folder, config)
         parameters = sum(value.numel() for value in saved.model.parameters() if value.requires_grad)
         return Outcome(config, runs.read_metrics(folder), parameters, None)
