@@ -143,7 +143,7 @@ def test_a_third_of_citeseer_is_out_of_reach(mirror):
     data = load_dataset("citeseer")
     model, inputs = METHODS["lp"].build(0, 6, METHODS["lp"].settings()), METHODS["lp"].inputs(data, None)
     logits = model(*inputs)
-    rows, row, count = torch.unique(logits, dim=0, return_inverse=True, return_counts=True)
+    _, row, count = torch.unique(logits, dim=0, return_inverse=True, return_counts=True)
     out_of_reach = row == count.argmax()
     assert int(out_of_reach.sum()) == 1052
     guesses = [torch.where(out_of_reach, c, logits.argmax(1)) == data.y for c in range(6)]
