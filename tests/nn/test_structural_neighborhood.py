@@ -14,6 +14,7 @@ from simpgcn.nn.baselines import structural_neighborhood as module
 from simpgcn.nn.baselines.plane_embedding import isomap, plane_embedding, poincare
 from simpgcn.nn.baselines.struc2vec import struc2vec
 from simpgcn.nn.baselines.structural_neighborhood import (
+    _parse,
     plane_neighbors,
     published_neighborhood,
     relations,
@@ -210,23 +211,22 @@ def test_published_files_parse(mirror, embedding, name, n, edges):
     assert 0.95 * edges < graph.size(1) < edges  # less those that are in the plane, too
 
 
-def test_a_published_line_is_read_as_written(tmp_path, monkeypatch):
-    monkeypatch.setenv("SIMPGCN_DATA", str(tmp_path))
-    folder = tmp_path / "geom-gcn" / "structural_neighborhood"
-    folder.mkdir(parents=True)
-    file = folder / "outf_nodes_space_relation_film_MDS.txt"
+def test_a_published_line_is_read_as_written(tmp_path):
+    file = tmp_path / "outf_nodes_space_relation_film_MDS.txt"
     file.write_text("node1,node2\tspace\trelation_type\n2,0\tgraph\t1\n0,2\tgraph\t2\n0,2\tlatent_space\t2\n")
-    found = published_neighborhood("actor", "isomap")
+    found = _parse(file)
     assert found.edge_index.tolist() == [[0, 2], [2, 0]]
     assert found.relation.tolist() == [6, 1]
     file.write_text("node1,node2\tspace\trelation_type\n2,0\tsomewhere\t1\n")
     with pytest.raises(SimPGCNError, match="is not a structural neighbourhood"):
-        published_neighborhood("actor", "isomap")
+        _parse(file)
 
 
 def test_no_published_file(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMPGCN_DATA", str(tmp_path))
     monkeypatch.delenv("SIMPGCN_DATA_MIRROR", raising=False)
-    with pytest.raises(SimPGCNError, match="no published struc2vec neighbourhood of texas") as raised:
+    with pytest.raises(SimPGCNError, match="is neither in the data home"):
         published_neighborhood("texas", "struc2vec")
+    with pytest.raises(SimPGCNError, match="no published struc2vec neighbourhood of cora") as raised:
+        published_neighborhood("cora", "struc2vec")
     assert "\n" not in str(raised.value)

@@ -19,8 +19,8 @@ from scipy.spatial import cKDTree
 from torch import Tensor
 from torch_geometric.utils import coalesce, remove_self_loops, to_undirected
 
-from simpgcn.data.home import data_home, data_mirror
-from simpgcn.data.raw_files import checksums, verify
+from simpgcn.data.home import data_home
+from simpgcn.data.raw_files import checksums, find_raw
 from simpgcn.errors import SimPGCNError
 from simpgcn.files import replacing
 from simpgcn.nn.baselines.plane_embedding import Embedding, plane_embedding
@@ -90,15 +90,11 @@ def published_neighborhood(name: str, embedding: Embedding) -> StructuralNeighbo
     graph = _PUBLISHED_GRAPH.get(name, name)
     file = f"outf_nodes_space_relation_{graph}_{_PUBLISHED_METHOD[embedding]}.txt"
     relative = f"geom-gcn/structural_neighborhood/{file}"
-    for place in (data_home(), data_mirror()):
-        if place is not None and (place / relative).is_file():
-            if relative in checksums():
-                verify(place / relative, relative)
-            return _parse(place / relative)
-    raise SimPGCNError(
-        f"there is no published {embedding} neighbourhood of {name} ({relative} is neither in the data home nor in "
-        "the mirror): put the file there, or set model.neighborhood to computed"
-    )
+    if relative not in checksums():
+        raise SimPGCNError(
+            f"there is no published {embedding} neighbourhood of {name}: set model.neighborhood to computed"
+        )
+    return _parse(find_raw(relative))
 
 
 def plane_neighbors(position: np.ndarray, count: int, *, hyperbolic: bool = False) -> np.ndarray:
