@@ -14,7 +14,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from simpgcn import runs
-from simpgcn.config import chosen_config, parse_assignment, read_config_file
+from simpgcn.config import chosen_config, default_config, parse_assignment, read_config_file
 from simpgcn.data import CATALOG, data_home, dataset_statistics
 from simpgcn.data.catalog import Benchmark, catalog_entry
 from simpgcn.data.raw_files import missing_from_mirror
@@ -163,7 +163,7 @@ def tune(
     for assignment in settings or []:
         for section, values in parse_assignment(assignment).items():
             changes.setdefault(section, {}).update(values)
-    folder = out or Path("tuning") / f"{dataset}-{model}"
+    folder = out or Path("tuning") / default_config(dataset, model).label
     with RunsProgress(trials) as bar:
         result = run_tuning(
             dataset,

@@ -75,6 +75,11 @@ class Config:
     def __post_init__(self) -> None:
         _check_ranges(self)
 
+    @property
+    def label(self) -> str:
+        """Dataset and model as a part of file names."""
+        return f"{self.data.name}-{self.model_name.replace('*', '-star')}"
+
     def replace(self, changes: dict[str, Any]) -> Config:
         """A copy with the values of a nested dictionary in place of its own."""
         changes = dict(changes)

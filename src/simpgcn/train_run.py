@@ -203,7 +203,7 @@ def _claim(out: Path | None, config: Config) -> Path:
         return out
     base = Path("runs")
     base.mkdir(exist_ok=True)
-    name = f"{config.data.name}-{config.model_name}-split{config.data.split}-seed{config.training.seed}"
+    name = f"{config.label}-split{config.data.split}-seed{config.training.seed}"
     number = 1
     while True:
         folder = base / (name if number == 1 else f"{name}-{number}")

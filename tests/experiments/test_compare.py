@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+from filelock import FileLock
 from scipy import stats
 
 from simpgcn.errors import SimPGCNError
@@ -120,6 +121,27 @@ def test_files_and_picture(tmp_path):
     with (tmp_path / "comparison.csv").open(newline="") as file:
         assert [float(row["test_mean"]) for row in csv.DictReader(file)] == [row.test_mean for row in rows]
     assert (tmp_path / "comparison.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_setting_goes_to_the_models_that_have_it(tmp_path):
+    changes = {"model": {"hidden_channels": 8}, **QUICK}
+    gcn, lp = compare("demo", ["gcn", "lp"], 1, tmp_path, workers=1, changes=changes)
+    assert gcn.parameters == 500 * 8 + 8 + 8 * 5 + 5
+    assert lp.error is None
+    with pytest.raises(SimPGCNError, match=r"none of the models has a setting model\.heads"):
+        compare("demo", ["gcn", "lp"], 1, tmp_path, changes={"model": {"heads": 8}})
+    with pytest.raises(SimPGCNError, match=r"data\.split cannot be set here"):
+        compare("demo", ["gcn"], 1, tmp_path, changes={"data": {"split": 3}})
+
+
+def test_a_run_at_work_elsewhere_is_not_cleared(tmp_path):
+    (config,) = run_configs("demo", "gcn", 1, QUICK)
+    folder = runner.run_folder(tmp_path, config)
+    folder.mkdir(parents=True)
+    with FileLock(folder / ".lock"):
+        (row,) = compare("demo", ["gcn"], 1, tmp_path, workers=1, changes=QUICK)
+    assert "another process is working on" in row.error
+    assert folder.is_dir()
 
 
 def test_names():

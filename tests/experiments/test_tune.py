@@ -69,6 +69,8 @@ def test_a_study_goes_on_where_it_was(tmp_path, monkeypatch):
         "demo", "mlp", trials=5, folder=tmp_path, count=1, changes=QUICK, on_trial=lambda n, best: told.append(n)
     )
     assert told == [3, 4, 5]
+    tried = [line.split(",")[3:] for line in (tmp_path / "trials.csv").read_text().splitlines()[1:]]
+    assert tried[2:4] != tried[:2]  # a search that goes on does not begin again
     assert result.trials == 5
     monkeypatch.setattr(tuning, "prepare", lambda *a: pytest.fail("nothing is left to try"))
     assert tune("demo", "mlp", trials=5, folder=tmp_path, count=1, changes=QUICK).settings == result.settings
@@ -85,6 +87,26 @@ def test_results_are_files_to_use(tmp_path):
     assert best["model"]["hidden_channels"] == result.settings["model.hidden_channels"]
     lines = (tmp_path / "trials.csv").read_text().splitlines()
     assert len(lines) == 7
+
+
+def test_what_is_held_fixed_stays_and_is_part_of_the_study(tmp_path):
+    changes = {"model": {"hidden_channels": 7}, **QUICK}
+    result = tune("demo", "mlp", trials=2, folder=tmp_path, count=1, changes=changes)
+    assert "model.hidden_channels" not in result.settings
+    best = parse_yaml((tmp_path / "best.yaml").read_text(), "best.yaml")
+    assert (best["model"]["hidden_channels"], best["training"]["epochs"]) == (7, 4)
+    told = []
+    other = {"training": {"epochs": 2, "device": "cpu"}}
+    tune("demo", "mlp", trials=2, folder=tmp_path, count=1, changes=other, on_trial=lambda n, best: told.append(n))
+    assert told == [1, 2]  # another question, another study
+    with pytest.raises(SimPGCNError, match="nothing left to search"):
+        tune("demo", "lp", trials=1, folder=tmp_path, count=1, changes={"model": {"num_layers": 5}})
+
+
+def test_trials_that_are_all_alike(tmp_path):
+    result = tune("demo", "lp", trials=5, folder=tmp_path, count=1)
+    assert result.importance == {} or sum(result.importance.values()) == pytest.approx(1)
+    assert (tmp_path / "best.yaml").exists()
 
 
 def test_hopeless_trials_are_pruned(tmp_path):

@@ -120,7 +120,7 @@ def test_acm_mixes_three_channels(graph):
     )
 
 
-def test_label_propagation_is_the_harmonic_solution(graph):
+def test_label_propagation_is_the_clamped_solution(graph):
     """Clamped labels: the unlabelled part solves a linear system (symmetric normalisation, no self-loops)."""
     known = graph.train_mask
     a = torch.zeros(120, 120)

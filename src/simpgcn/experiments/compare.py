@@ -7,6 +7,7 @@ import io
 import json
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -57,6 +58,9 @@ def chosen_models(wish: str) -> list[str]:
 
 def run_configs(dataset: str, model: str, count: int, changes: dict[str, Any] | None = None) -> list[Config]:
     """The configurations of ``count`` runs: run i has seed i, and split i where there are several."""
+    for section, key in (("data", "name"), ("data", "split"), ("training", "seed")):
+        if key in (changes or {}).get(section, {}):
+            raise SimPGCNError(f"{section}.{key} cannot be set here: it is what tells the runs apart")
     config = default_config(dataset, model).replace(changes or {})
     kind = config.data.split_kind or catalog_entry(dataset).split_kind
     several = {"public": 1, "pro-gnn": 1, "published": 10}.get(kind, count)
@@ -85,11 +89,25 @@ def compare(
         on_outcome: Called after every run.
     """
     load_dataset(dataset)  # installed once, before many processes ask for it
-    configs = [config for model in models for config in run_configs(dataset, model, count, changes)]
+    shared = _changes_by_model(models, changes or {})
+    configs = [config for model in models for config in run_configs(dataset, model, count, shared[model])]
     outcomes = run_all(configs, base, workers=workers, on_outcome=on_outcome)
     by_model = {model: [o for o in outcomes if o.config.model_name == model] for model in models}
     reference = by_model.get(REFERENCE, [])
     return [_row(model, found, reference) for model, found in by_model.items()]
+
+
+def _changes_by_model(models: Sequence[str], changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The changes for each model: a setting of models goes to those that have it."""
+    known = {model: {field.name for field in fields(find_method(model).settings)} for model in models}
+    wished = changes.get("model", {})
+    for key in wished:
+        if not any(key in names for names in known.values()):
+            raise SimPGCNError(f"none of the models has a setting model.{key}")
+    return {
+        model: {**changes, "model": {key: value for key, value in wished.items() if key in names}}
+        for model, names in known.items()
+    }
 
 
 def _row(model: str, found: list[Outcome], reference: list[Outcome]) -> Row:

@@ -7,12 +7,13 @@ import multiprocessing
 import os
 import shutil
 from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from filelock import FileLock, Timeout
 
 from simpgcn import runs
 from simpgcn.config import Config
@@ -36,7 +37,7 @@ def run_folder(base: Path, config: Config) -> Path:
     ('runs', 'demo-simpgcn')
     """
     address = hashlib.sha256(config.to_yaml().encode()).hexdigest()[:16]
-    return base / f"{config.data.name}-{config.model_name.replace('*', '-star')}" / address
+    return base / config.label / address
 
 
 def run_all(
@@ -66,22 +67,29 @@ def run_all(
             if on_outcome is not None:
                 on_outcome(outcomes[-1])
         return outcomes
-    # Fresh processes: torch's threads do not survive a fork.
-    with ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn")) as pool:
-        try:
-            for outcome in pool.map(_one, jobs):
-                outcomes.append(outcome)
+    done: dict[int, Outcome] = {}
+    # Fresh processes: torch's threads do not survive a fork. No more jobs are handed out than run at once, so that
+    # after Ctrl-C nothing is left in a queue.
+    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        waiting = list(enumerate(jobs))[::-1]
+        running: dict[Future[Outcome], int] = {}
+        while waiting or running:
+            while waiting and len(running) < workers:
+                place, job = waiting.pop()
+                running[pool.submit(_one, job)] = place
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                done[running.pop(future)] = outcome = future.result()
                 if on_outcome is not None:
                     on_outcome(outcome)
-        except BrokenProcessPool:
-            raise SimPGCNError(
-                "a process died, perhaps for lack of memory: give the same command again with fewer --workers; "
-                "finished runs are kept"
-            ) from None
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
-    return outcomes
+    except BrokenProcessPool:
+        raise SimPGCNError(
+            "a process died, perhaps for lack of memory: give the same command again with fewer --workers; "
+            "finished runs are kept"
+        ) from None
+    finally:
+        pool.shutdown(wait=len(done) == len(jobs), cancel_futures=True)
+    return [done[place] for place in range(len(jobs))]
 
 
 def _one(job: tuple[Config, Path, int]) -> Outcome:
@@ -93,7 +101,7 @@ def _one(job: tuple[Config, Path, int]) -> Outcome:
         if runs.has_checkpoint(folder):
             interrupted = resume_run(folder).interrupted
         elif not (folder / "metrics.json").is_file():
-            shutil.rmtree(folder, ignore_errors=True)  # killed before its first checkpoint
+            _clear(folder)
             interrupted = train_run(config, folder).interrupted
         if interrupted:
             raise KeyboardInterrupt  # its checkpoint is kept; the runs after it must not start
@@ -104,3 +112,14 @@ def _one(job: tuple[Config, Path, int]) -> Outcome:
         return Outcome(config, None, 0, str(error))
     except Exception as error:  # a fault of one model must not lose the others' work
         return Outcome(config, None, 0, f"{type(error).__name__}: {error}")
+
+
+def _clear(folder: Path) -> None:
+    """Remove what a run left that was killed before its first checkpoint, unless it is still at work."""
+    if not folder.is_dir():
+        return
+    try:
+        with FileLock(folder / ".lock", timeout=0):
+            shutil.rmtree(folder)
+    except Timeout:
+        raise SimPGCNError(f"another process is working on {folder}: wait for it to finish") from None

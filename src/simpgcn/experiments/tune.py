@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 from collections.abc import Callable
@@ -93,17 +94,22 @@ def tune(
     find_method(model)
     configs = run_configs(dataset, model, count, changes)
     graphs = {config.data.split: without_test_set(load_graph(config)) for config in configs}
-    ranges = search_ranges(model, next(iter(graphs.values())))
+    fixed = {f"{section}.{key}" for section, values in (changes or {}).items() for key in values}
+    ranges = {key: v for key, v in search_ranges(model, next(iter(graphs.values()))).items() if key not in fixed}
+    if not ranges:
+        raise SimPGCNError("there is nothing left to search: every setting of the search is held fixed")
     folder.mkdir(parents=True, exist_ok=True)
     backend = optuna.storages.journal.JournalFileBackend(str(folder / "study.log"))
     study = optuna.create_study(
-        study_name=f"{dataset} {model} {count}",
+        study_name=_study_name(dataset, model, count, changes, ranges),
         storage=optuna.storages.JournalStorage(backend),
-        sampler=optuna.samplers.TPESampler(seed=seed),
         pruner=optuna.pruners.MedianPruner(n_startup_trials=5, n_warmup_steps=2),
         direction="maximize",
         load_if_exists=True,
     )
+
+    # Seeded by what there is already, or a search that goes on would repeat its first trials.
+    study.sampler = optuna.samplers.TPESampler(seed=seed + len(study.trials))
 
     def objective(trial: Any) -> float:
         chosen = {key: trial.suggest_categorical(key, values) for key, values in ranges.items()}
@@ -138,7 +144,7 @@ def tune(
         len(study.get_trials(states=finished[1:])),
         _importance(study, ranges, len(complete)),
     )
-    _write(result, study, dataset, model, folder)
+    _write(result, study, {"data": {"name": dataset}, "model_name": model}, changes or {}, folder)
     return result
 
 
@@ -179,23 +185,31 @@ def _importance(study: optuna.Study, ranges: dict[str, list[Any]], complete: int
     import optuna
 
     varied = [key for key, values in ranges.items() if len(values) > 1]
-    if complete < 4 or not varied:
+    values = {trial.value for trial in study.get_trials(deepcopy=False) if trial.value is not None}
+    if complete < 4 or not varied or len(values) < 2:
         return {}
     evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
     return dict(optuna.importance.get_param_importances(study, evaluator=evaluator, params=varied))
 
 
-def _write(result: Tuned, study: optuna.Study, dataset: str, model: str, folder: Path) -> None:
+def _study_name(dataset: str, model: str, count: int, changes: Any, ranges: dict[str, list[Any]]) -> str:
+    """Another question is another study: trials are comparable only if everything else is equal."""
+    rest = json.dumps([changes or {}, ranges], sort_keys=True, default=str)
+    return f"{dataset} {model} {count} {hashlib.sha256(rest.encode()).hexdigest()[:12]}"
+
+
+def _write(result: Tuned, study: optuna.Study, best: dict[str, Any], changes: dict[str, Any], folder: Path) -> None:
     import yaml
 
+    named = {"dataset": best["data"]["name"], "model": best["model_name"]}
+    for part in (changes, nested(result.settings)):
+        for section, values in part.items():
+            best[section] = {**best.get(section, {}), **values}
     with replacing(folder / "best.yaml") as draft:
-        best = {"data": {"name": dataset}, "model_name": model}
-        for section, values in nested(result.settings).items():
-            best[section] = {**best.get(section, {}), **values}  # type: ignore[dict-item]
         note = f"# Mean validation accuracy {result.val_accuracy:.4f}; use with simpgcn train --config\n"
         draft.write_text(note + yaml.safe_dump(best, sort_keys=False))
     with replacing(folder / "tuning.json") as draft:
-        draft.write_text(json.dumps({"dataset": dataset, "model": model, **result._asdict()}, indent=2) + "\n")
+        draft.write_text(json.dumps({**named, **result._asdict()}, indent=2) + "\n")
     text = io.StringIO(newline="")
     writer = csv.writer(text)
     keys = list(result.settings)

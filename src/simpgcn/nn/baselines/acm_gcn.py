@@ -55,7 +55,7 @@ class ACMConv(nn.Module):
 
 
 class ACMGCN(nn.Module):
-    """Two layers of adaptive channel mixing.
+    """Two layers of adaptive channel mixing; the second's channels go to the softmax without a ReLU.
 
     >>> from simpgcn.nn.propagation import structure_propagation
     >>> ring = structure_propagation(torch.tensor([[0, 1, 2], [1, 2, 0]]), 3)

@@ -38,7 +38,8 @@ class PropagatedMLP(nn.Module):
 
     .. math:: \sum_k \gamma_k \hat{\mathbf{A}}^k \, \mathrm{MLP}(\mathbf{X})
 
-    With PageRank's fixed :math:`\gamma_k` it is APPNP, with learned ones GPR-GNN.
+    Dropout is on the MLP alone, not on the graph. With PageRank's fixed :math:`\gamma_k` it is APPNP, with learned
+    ones GPR-GNN.
 
     >>> ring = structure_propagation(torch.tensor([[0, 1, 2], [1, 2, 0]]), 3)
     >>> PropagatedMLP(4, 2, GPRGNNSettings())(torch.rand(3, 4), ring).shape

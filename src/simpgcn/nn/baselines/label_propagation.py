@@ -1,4 +1,7 @@
-"""Label propagation of Zhu et al. (ICML 2003): the graph and the training labels, no features, nothing to learn."""
+"""Label propagation: the graph and the training labels, no features, nothing to learn.
+
+After Zhu et al. (ICML 2003), whose labels are clamped, too, but with the symmetric normalisation of the GCN.
+"""
 
 from __future__ import annotations
 

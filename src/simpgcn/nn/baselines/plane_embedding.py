@@ -48,8 +48,8 @@ def plane_embedding(edge_index: Tensor, num_nodes: int, embedding: Embedding, se
 def isomap(adjacency: csr_matrix, seed: int = 0, landmarks: int = LANDMARKS) -> np.ndarray:
     """Isomap: distances in the plane follow the lengths of shortest paths.
 
-    With no more nodes than ``landmarks`` it is scikit-learn's ``Isomap`` on the graph. Beyond, as many nodes drawn by
-    ``seed`` are embedded so, and the others placed by their distances to them (de Silva and Tenenbaum, 2002), because
+    With no more nodes than ``landmarks`` it is the same as scikit-learn's ``Isomap`` on the graph. Beyond, as many
+    nodes drawn by ``seed`` are embedded so, and the others placed by their distances to them (de Silva and Tenenbaum, 2002), because
     the distances of all pairs would not fit into memory. Parts that no path joins lie one step more than the longest
     path apart.
 
