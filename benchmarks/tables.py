@@ -40,8 +40,8 @@ NOTES = [
     "  of the paper; their settings were then chosen by validation accuracy. What they had before stands below.",
     "* GCN, GAT and Geom-GCN on the disassortative graphs were not run for the paper but taken from another one. Ours",
     "  see undirected edges.",
-    "* knn-gcn and a+knn-gcn see features that are not row-normalised, and jknet on the citation graphs has other widths",
-    "  and dropout than its paper: chosen by validation accuracy after a first look had been short of the paper.",
+    "* knn-gcn and a+knn-gcn see features that are not row-normalised, and jknet on the citation graphs has another",
+    "  width and dropout than its paper: chosen by validation accuracy after a first look had been short of the paper.",
     "* Cora, CiteSeer, PubMed and Actor were trained on one H200, the web graphs on two CPU cores.",
 ]
 

@@ -50,8 +50,8 @@ def isomap(adjacency: csr_matrix, seed: int = 0, landmarks: int = LANDMARKS) -> 
 
     With no more nodes than ``landmarks`` it is the same as scikit-learn's ``Isomap`` on the graph. Beyond, as many
     nodes drawn by ``seed`` are embedded so, and the others placed by their distances to them (de Silva and
-    Tenenbaum, 2002), because the distances of all pairs would not fit into memory. Parts that no path joins lie one step more than the longest
-    path apart.
+    Tenenbaum, 2002), because the distances of all pairs would not fit into memory. Parts that no path joins lie one
+    step more than the longest path apart.
 
     >>> isomap(csr_matrix(np.eye(3, k=1) + np.eye(3, k=-1)))[:, 0].round(6).tolist() in ([-1, 0, 1], [1, 0, -1])
     True
