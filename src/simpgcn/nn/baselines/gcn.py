@@ -22,8 +22,8 @@ class GCNSettings:
     dropout: float = 0.5
 
 
-def build_gcn(in_channels: int, out_channels: int, settings: GCNSettings) -> nn.Module:
-    """A GCN on an already normalised matrix.
+def build_gcn(in_channels: int, out_channels: int, settings: GCNSettings, jk: str | None = None) -> nn.Module:
+    """A GCN on an already normalised matrix; ``jk`` says how its layers' outputs are combined, if at all.
 
     >>> build_gcn(4, 2, GCNSettings(hidden_channels=8))
     GCN(4, 2, num_layers=2)
@@ -34,6 +34,7 @@ def build_gcn(in_channels: int, out_channels: int, settings: GCNSettings) -> nn.
         settings.num_layers,
         out_channels,
         dropout=settings.dropout,
+        jk=jk,
         normalize=False,
     )
 
