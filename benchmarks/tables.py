@@ -41,8 +41,8 @@ NOTES = [
     "* GCN, GAT and Geom-GCN on the disassortative graphs were not run for the paper but taken from another one. Ours",
     "  see undirected edges.",
     "* knn-gcn and a+knn-gcn see features that are not row-normalised, and jknet on the citation graphs has another",
-    "  width and dropout than its paper, after a first look had been short of the paper. Validation accuracy chose so for",
-    "  the first two on Cora and the web graphs, for jknet on Cora and CiteSeer; the other graphs follow unmeasured.",
+    "  width and dropout than its paper, after a first look had been short of it. Validation accuracy chose so for the",
+    "  first two on Cora and the web graphs, for jknet on Cora and CiteSeer; the other graphs follow unmeasured.",
     "* Cora, CiteSeer, PubMed and Actor were trained on one H200, the web graphs on two CPU cores.",
 ]
 
