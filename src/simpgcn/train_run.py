@@ -119,7 +119,7 @@ def _run(
                 "best_epoch": trainer.stopping.best_epoch,
                 "epochs": len(trainer.history),
                 "seconds": spent,
-                "peak_memory_mb": peak_memory_mb(problem.y.device),
+                "peak_memory_mb": peak_memory_mb(problem.labels.nodes.device),
                 "versions": versions(),
                 "git": revision,
             }

@@ -20,9 +20,13 @@ class Method:
         inputs: Turns a graph and the settings into the module's arguments, once: tensors or sparse matrices
             that stay the same over all epochs. It may read the labels of ``data.train_mask``, no others.
         feature_graph: Whether the graph must carry a feature graph.
+        replicable: Whether several runs can be trained side by side: the inputs are those of every split, random
+            numbers come from :mod:`simpgcn.nn.randomness`, and :func:`torch.vmap` knows all operations. Such a
+            model's steps can be captured on a GPU, too.
     """
 
     settings: type
     build: Callable[[int, int, Any], nn.Module]
     inputs: Callable[[Data, Any], tuple[Any, ...]]
     feature_graph: bool = False
+    replicable: bool = False

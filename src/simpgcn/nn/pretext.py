@@ -9,6 +9,8 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from simpgcn.errors import SimPGCNError
+from simpgcn.nn.pair_scores import pair_scores
+from simpgcn.nn.randomness import current_key, draw
 from simpgcn.similarity import Pairs
 
 Task = Literal["regression", "classification"]
@@ -44,16 +46,14 @@ class SimilarityHead(nn.Module):
 
     def forward(self, hidden: Tensor, pairs: Pairs) -> Tensor:
         """The mean loss over ``pairs``."""
-        # index_select, because the gradient of hidden[first] adds up in an order that varies between runs
-        first, second = (hidden.index_select(0, ends) for ends in pairs.nodes)
-        predicted = self.linear((first - second).abs()).squeeze(1)
+        predicted = pair_scores(hidden, pairs.nodes, self.linear.weight.squeeze(0)) + self.linear.bias
         if self.task == "regression":
             return F.mse_loss(predicted, pairs.similarity)
         return F.binary_cross_entropy_with_logits(predicted, pairs.similar.to(predicted.dtype))
 
 
 def draw_pairs(pairs: Pairs, count: int) -> Pairs:
-    """``count`` of the pairs at random without repetition, from torch's global generator; all if there are no more.
+    """``count`` of the pairs at random without repetition; all if there are no more.
 
     >>> pairs = Pairs(torch.arange(8).view(2, 4), torch.rand(4), torch.ones(4, dtype=torch.bool))
     >>> draw_pairs(pairs, 3).nodes.shape
@@ -62,5 +62,5 @@ def draw_pairs(pairs: Pairs, count: int) -> Pairs:
     total = pairs.similarity.numel()
     if total <= count:
         return pairs
-    drawn = torch.randperm(total, device=pairs.nodes.device)[:count]
-    return Pairs(pairs.nodes[:, drawn], pairs.similarity[drawn], pairs.similar[drawn])
+    drawn = draw(current_key(pairs.nodes.device), total, count)
+    return Pairs(*(column.index_select(-1, drawn) for column in pairs))

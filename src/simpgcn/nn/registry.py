@@ -68,7 +68,7 @@ def _simpgcn_inputs(data: Data, settings: SimPGCNSettings) -> tuple[Tensor | Spa
 
 
 METHODS: dict[str, Method] = {
-    "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True),
+    "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True, replicable=True),
     "lp": LP,
     "mlp": MLP,
     "gcn": GCN,

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
+from simpgcn.nn.mixing import mix
+from simpgcn.nn.narrow_product import multiply
 from simpgcn.nn.propagation import feature_propagation, structure_propagation
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -78,11 +80,14 @@ class SimPConv(nn.Module):
         self.self_loop_weight = self_loop_weight
         self.structure_bias = structure_bias
         self.activate_branches = activate_branches
+        self.gamma: Tensor
         self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
         self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
         self.score_bias = nn.Parameter(torch.empty(1))
         self.bias: nn.Parameter | None
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
+        # γ once more as a tensor, for runs side by side to have one each.
+        self.register_buffer("gamma", torch.tensor(self_loop_weight, dtype=torch.float64), persistent=False)
         if self_loop_weight:
             self.self_loop_score_weight = nn.Parameter(torch.empty(in_channels, 1))
             self.self_loop_score_bias = nn.Parameter(torch.empty(1))
@@ -121,20 +126,26 @@ class SimPConv(nn.Module):
         if self.self_loop_weight:
             columns.append(self.self_loop_score_weight)
         # One product for W, w_s and w_K: x is read once.
-        product = x @ torch.cat(columns, dim=1)
+        product = multiply(x, torch.cat(columns, dim=1))
+        if self.activate_branches:
+            return self._published(product, structure, features)
+        loop_bias = self.self_loop_score_bias if self.self_loop_weight else None
+        hidden, s, k = mix(product, structure, features, self.score_bias, loop_bias, self.gamma, self.bias)
+        return LayerState(hidden, s, k if self.self_loop_weight else None)
+
+    def _published(self, product: Tensor, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
+        """The same with a ReLU on every branch."""
         z = product[:, : self.out_channels]
-        s = torch.sigmoid(product[:, self.out_channels : self.out_channels + 1] + self.score_bias)
-        hidden = s * self._branch(structure @ z) + (1 - s) * self._branch(features @ z)
+        s = torch.sigmoid(product[:, self.out_channels] + self.score_bias)
+        share = s.unsqueeze(1)
+        hidden = share * self._branch(structure @ z) + (1 - share) * self._branch(features @ z)
         if not self.self_loop_weight:
-            return LayerState(hidden, s.squeeze(1), None)
-        loops = product[:, self.out_channels + 1 :] + self.self_loop_score_bias
-        hidden = hidden + self.self_loop_weight * loops * self._branch(z)
-        return LayerState(hidden, s.squeeze(1), loops.squeeze(1))
+            return LayerState(hidden, s, None)
+        k = product[:, self.out_channels + 1] + self.self_loop_score_bias
+        return LayerState(hidden + (self.gamma.to(k.dtype) * k).unsqueeze(1) * self._branch(z), s, k)
 
     def _branch(self, z: Tensor) -> Tensor:
-        if self.bias is not None:
-            z = z + self.bias
-        return torch.relu(z) if self.activate_branches else z
+        return torch.relu(z if self.bias is None else z + self.bias)
 
     def __repr__(self) -> str:
         return (

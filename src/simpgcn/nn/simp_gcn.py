@@ -7,9 +7,9 @@ from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from simpgcn.errors import SimPGCNError
+from simpgcn.nn.dropout import dropout
 from simpgcn.nn.propagation import feature_propagation, structure_propagation
 from simpgcn.nn.simp_conv import LayerState, SimPConv
 from simpgcn.nn.sparse_matrix import SparseMatrix
@@ -103,22 +103,49 @@ class SimPGCN(nn.Module):
         feature_edge_weight: Tensor | None = None,
     ) -> list[LayerState]:
         """Every layer's hidden state, s and K; hidden states are as the next layer sees them, after dropout."""
+        first, *graphs = self.first_layer(x, edge_index, feature_edge_index, edge_weight, feature_edge_weight)
+        return self.states_after(first, *graphs)
+
+    def first_layer(
+        self,
+        x: Tensor | SparseMatrix,
+        edge_index: Tensor | SparseMatrix,
+        feature_edge_index: Tensor | SparseMatrix,
+        edge_weight: Tensor | None = None,
+        feature_edge_weight: Tensor | None = None,
+    ) -> tuple[LayerState, SparseMatrix, SparseMatrix]:
+        """The first layer's state before dropout, and the two normalised graphs.
+
+        It is the same in training and in evaluation: whoever needs both computes it once, and goes on with
+        :meth:`states_after`.
+        """
         n, dtype = x.size(0), self.convs[0].weight.dtype
         if isinstance(edge_index, Tensor):
             edge_index = structure_propagation(edge_index, n, edge_weight, dtype)
         if isinstance(feature_edge_index, Tensor):
-            feature_edge_index = feature_propagation(
-                feature_edge_index, n, feature_edge_weight, self.convs[0].weight.dtype
-            )
-        states: list[LayerState] = []
-        for layer, conv in enumerate(self.convs, start=1):
-            state = conv.state(x, edge_index, feature_edge_index)
-            if layer < len(self.convs):
-                hidden = state.hidden if self.form == "published" else torch.relu(state.hidden)
-                state = state._replace(hidden=F.dropout(hidden, self.dropout, self.training))
-            states.append(state)
-            x = state.hidden
+            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight, dtype)
+        return self._layer(0, x, edge_index, feature_edge_index), edge_index, feature_edge_index
+
+    def states_after(self, first: LayerState, structure: SparseMatrix, features: SparseMatrix) -> list[LayerState]:
+        """Every layer's state, given the first's."""
+        states = [self._dropped(0, first)]
+        for layer in range(1, len(self.convs)):
+            state = self._layer(layer, states[-1].hidden, structure, features)
+            states.append(self._dropped(layer, state))
         return states
+
+    def _layer(
+        self, layer: int, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix
+    ) -> LayerState:
+        state = self.convs[layer].state(x, structure, features)
+        if self.form == "paper" and layer + 1 < len(self.convs):
+            state = state._replace(hidden=torch.relu(state.hidden))
+        return state
+
+    def _dropped(self, layer: int, state: LayerState) -> LayerState:
+        if layer + 1 == len(self.convs):
+            return state
+        return state._replace(hidden=dropout(state.hidden, self.dropout, self.training))
 
     def trust(self, states: list[LayerState]) -> Tensor:
         """How each node mixed its sources in each layer, ``[n, layers, 3]``: s, 1 - s and γK."""

@@ -8,6 +8,8 @@ import torch
 from torch import Tensor
 
 from simpgcn.data.features import as_csr
+from simpgcn.nn.batching import runs_second
+from simpgcn.nn.kernels import kernels_for
 
 
 class SparseMatrix:
@@ -50,7 +52,7 @@ class SparseMatrix:
         return moved
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        product: Tensor = _Product.apply(self.matrix, self.transpose, x)
+        product: Tensor = _Product.apply(self, x)
         return product
 
     def __repr__(self) -> str:
@@ -59,14 +61,30 @@ class SparseMatrix:
 
 
 class _Product(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx: Any, matrix: Tensor, transpose: Tensor, x: Tensor) -> Tensor:
-        ctx.transpose = transpose
-        return matrix @ x
+    """x is [n, ...]: what follows the first dimension is one wide row."""
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor]:
-        return None, None, ctx.transpose @ gradient
+    def forward(matrix: SparseMatrix, x: Tensor) -> Tensor:
+        return _multiply(matrix.matrix, x)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[SparseMatrix, Tensor], output: Tensor) -> None:
+        ctx.matrix = inputs[0]
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
+        return None, _multiply(ctx.matrix.transpose, gradient)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, matrix: SparseMatrix, x: Tensor) -> tuple[Tensor, int]:
+        return _Product.apply(matrix, runs_second(x, in_dims[1], info.batch_size)), 1
+
+
+def _multiply(matrix: Tensor, x: Tensor) -> Tensor:
+    if kernels := kernels_for(x):
+        product: Tensor = kernels.multiply(matrix, x)
+        return product
+    return (matrix @ x.reshape(x.size(0), -1)).view(matrix.size(0), *x.shape[1:])
 
 
 def _transposed(matrix: Tensor) -> Tensor:

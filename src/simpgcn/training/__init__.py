@@ -1,22 +1,27 @@
-"""The joint objective, the stopping rule and the loop."""
+"""The joint objective, the stopping rule, and the loop, for one run or several side by side."""
 
-from simpgcn.training.objective import Objective
+from simpgcn.training.epoch import Epoch
+from simpgcn.training.objective import Labels, Objective
 from simpgcn.training.prediction import Prediction, predict
-from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare
+from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare, with_split
+from simpgcn.training.replicas import alike, train_together
 from simpgcn.training.stopping import EarlyStopping
-from simpgcn.training.trainer import Epoch, Trainer, accuracy
+from simpgcn.training.trainer import Trainer
 
 __all__ = [
     "EarlyStopping",
     "Epoch",
+    "Labels",
     "Objective",
     "Prediction",
     "Problem",
     "Trainer",
-    "accuracy",
+    "alike",
     "find_device",
     "load_graph",
     "model_inputs",
     "predict",
     "prepare",
+    "train_together",
+    "with_split",
 ]

@@ -1,9 +1,10 @@
-"""What is minimised: the classification loss and the pretext loss together."""
+"""What is minimised, the classification loss and the pretext loss together, and what evaluation sees of it."""
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -12,12 +13,33 @@ from simpgcn.nn.registry import SimPGCNSettings
 from simpgcn.similarity import Pairs
 
 
+class Labels(NamedTuple):
+    """The labelled nodes that training may see: ``nodes`` and ``y`` ``[l]``, and what each counts for.
+
+    ``train`` is 1 / size for a node of the training set and 0 for the others, ``val`` the same for the validation
+    set; a node of neither only fills a place.
+    """
+
+    nodes: Tensor
+    y: Tensor
+    train: Tensor
+    val: Tensor
+
+
 class Losses(NamedTuple):
-    """The objective and its two parts; ``pretext`` is None where there is no pretext task."""
+    """The objective and its two parts; ``pretext`` is 0 where there is no pretext task."""
 
     total: Tensor
     classification: Tensor
-    pretext: Tensor | None
+    pretext: Tensor
+
+
+class Evaluation(NamedTuple):
+    """What the model does without dropout: training nodes it gets right, validation loss, validation nodes right."""
+
+    train_hits: Tensor
+    val_loss: Tensor
+    val_hits: Tensor
 
 
 class Objective(nn.Module):
@@ -35,9 +57,11 @@ class Objective(nn.Module):
         super().__init__()
         self.model = model
         self.pretext: SimilarityHead | None = None
+        self.pretext_weight: Tensor
         if isinstance(settings, SimPGCNSettings) and settings.pretext_weight:
             assert isinstance(model, SimPGCN)
-            self.pretext_weight = settings.pretext_weight
+            # A tensor, for runs side by side to have one each.
+            self.register_buffer("pretext_weight", torch.tensor(float(settings.pretext_weight)), persistent=False)
             self.pretext_samples = settings.pretext_samples
             self.pretext = SimilarityHead(model.convs[0].out_channels, settings.pretext_task)
 
@@ -47,16 +71,39 @@ class Objective(nn.Module):
         groups = own() if own is not None else [{"params": list(self.model.parameters())}]
         if self.pretext is not None:
             groups.append({"params": list(self.pretext.parameters())})
-        return [group for group in groups if group["params"]]
+        return groups
 
-    def forward(self, inputs: tuple[object, ...], y: Tensor, nodes: Tensor, pairs: Pairs | None) -> Losses:
-        """The losses for the labels ``y`` of the given ``nodes``."""
+    def forward(self, inputs: tuple[Any, ...], labels: Labels, pairs: Pairs | None) -> tuple[Losses, Evaluation]:
+        """The losses of a training step, and the evaluation of the parameters it starts from."""
+        model = self.model
+        if isinstance(model, SimPGCN):
+            first = model.first_layer(*inputs)  # for both: the dropout comes after it
+            with torch.no_grad():
+                evaluated = model.eval().states_after(*first)[-1].hidden
+            states = model.train().states_after(*first)
+            logits, hidden = states[-1].hidden, states[0].hidden
+        else:
+            with torch.no_grad():
+                evaluated = model.eval()(*inputs)
+            logits = model.train()(*inputs)
+        classification = (labels.train * _cross_entropy(logits, labels)).sum()
         if self.pretext is None:
-            classification = F.cross_entropy(self.model(*inputs)[nodes], y)
-            return Losses(classification, classification, None)
-        assert isinstance(self.model, SimPGCN)
+            return Losses(classification, classification, torch.zeros_like(classification)), _evaluate(
+                evaluated, labels
+            )
         assert pairs is not None
-        states = self.model.states(*inputs)  # type: ignore[arg-type]
-        classification = F.cross_entropy(states[-1].hidden[nodes], y)
-        pretext = self.pretext(states[0].hidden, draw_pairs(pairs, self.pretext_samples))
-        return Losses(classification + self.pretext_weight * pretext, classification, pretext)
+        pretext = self.pretext(hidden, draw_pairs(pairs, self.pretext_samples))
+        total = classification + self.pretext_weight * pretext
+        return Losses(total, classification, pretext), _evaluate(evaluated, labels)
+
+
+def _cross_entropy(logits: Tensor, labels: Labels) -> Tensor:
+    return F.cross_entropy(logits.index_select(0, labels.nodes), labels.y, reduction="none")
+
+
+@torch.no_grad()
+def _evaluate(logits: Tensor, labels: Labels) -> Evaluation:
+    logits = logits.index_select(0, labels.nodes)
+    right = logits.argmax(dim=1) == labels.y
+    loss = (labels.val * F.cross_entropy(logits, labels.y, reduction="none")).sum()
+    return Evaluation((right & (labels.train > 0)).sum(), loss, (right & (labels.val > 0)).sum())

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import torch
-from torch import Tensor
 from torch_geometric.data import Data
 
 from simpgcn.config import Config
@@ -18,19 +17,17 @@ from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_value
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
 from simpgcn.similarity import FeatureGraph, Pairs
+from simpgcn.training.objective import Labels
 
 
 class Problem(NamedTuple):
-    """What training reads and never changes. The test set is not in it.
-
-    ``inputs`` are the model's arguments, ``train`` and ``val`` node numbers, ``y`` their labels and -1 elsewhere.
-    """
+    """What training reads and never changes. The test set is not in it: ``inputs`` are the model's arguments."""
 
     inputs: tuple[Any, ...]
     pairs: Pairs | None
-    y: Tensor
-    train: Tensor
-    val: Tensor
+    labels: Labels
+    num_train: int
+    num_val: int
     num_features: int
     num_classes: int
     similarity_seconds: float
@@ -126,15 +123,36 @@ def prepare(
     wanted = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
     inputs, data = model_inputs(data, config, device, pairs=wanted, cache=cache, on_progress=on_progress)
     seconds = time.perf_counter() - start
-    num_classes = int(data.y.max()) + 1
-    y = torch.where(data.train_mask | data.val_mask, data.y, -1).to(device)
     return Problem(
         inputs=inputs,
         pairs=Pairs(data.pair_index, data.pair_similarity, data.pair_similar) if wanted else None,
-        y=y,
-        train=data.train_mask.nonzero().squeeze(1).to(device),
-        val=data.val_mask.nonzero().squeeze(1).to(device),
+        labels=_labels(data, device),
+        num_train=int(data.train_mask.sum()),
+        num_val=int(data.val_mask.sum()),
         num_features=data.x.size(1),
-        num_classes=num_classes,
+        num_classes=int(data.y.max()) + 1,
         similarity_seconds=seconds,
     )
+
+
+def with_split(problem: Problem, data: Data, config: Config) -> Problem:
+    """The same problem with another split of the same graph: what does not depend on it is shared.
+
+    >>> from simpgcn.data import load_dataset
+    >>> problem = prepare(load_dataset("demo"), Config(), cache=False)
+    >>> other = with_split(problem, load_dataset("demo", split=1), Config())
+    >>> other.inputs is problem.inputs, other.labels.nodes.equal(problem.labels.nodes)
+    (True, False)
+    """
+    check_labels(data, config.data.absent_classes)
+    return problem._replace(
+        labels=_labels(data, problem.labels.nodes.device),
+        num_train=int(data.train_mask.sum()),
+        num_val=int(data.val_mask.sum()),
+    )
+
+
+def _labels(data: Data, device: torch.device) -> Labels:
+    seen = data.train_mask | data.val_mask
+    counts = (mask[seen].float() / max(1, int(mask.sum())) for mask in (data.train_mask, data.val_mask))
+    return Labels(*(column.to(device) for column in (seen.nonzero().squeeze(1), data.y[seen], *counts)))

@@ -1,35 +1,23 @@
-"""The training loop: one seed, one split, the best state kept."""
+"""A run's training: what changes between its epochs, and what it has seen so far."""
 
 from __future__ import annotations
 
 import copy
-import math
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import torch
-from torch import Tensor
-from torch.nn import functional as F
+from torch import Tensor, nn
 
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
+from simpgcn.training.epoch import Epoch
+from simpgcn.training.flat import flatten, unflatten
 from simpgcn.training.objective import Objective
 from simpgcn.training.problem import Problem
+from simpgcn.training.replicas import train_together
 from simpgcn.training.stopping import EarlyStopping
-
-
-class Epoch(NamedTuple):
-    """A line of the history: the losses of the step, then what evaluation saw after it."""
-
-    epoch: int
-    loss: float
-    classification_loss: float
-    pretext_loss: float
-    train_accuracy: float
-    val_loss: float
-    val_accuracy: float
 
 
 class Trainer:
@@ -37,6 +25,9 @@ class Trainer:
 
     Initial values, dropout and pretext samples come from ``config.training.seed`` and from nowhere else, and
     torch's global generator is left as it was found: two runs on a CPU are bit-identical.
+
+    The parameters are one vector, and so are Adam's moments and the best state: :func:`train_together` stacks those
+    of several trainers and trains them side by side.
 
     >>> from simpgcn.data import load_dataset
     >>> from simpgcn.training import prepare
@@ -50,35 +41,53 @@ class Trainer:
     def __init__(self, problem: Problem, config: Config) -> None:
         self.problem = problem
         self.config = config
-        self.device = problem.y.device
         self.stopping = EarlyStopping(config.training.patience)
         self.history: list[Epoch] = []
-        with self._own_randomness(seed=config.training.seed):
-            model = find_method(config.model_name).build(problem.num_features, problem.num_classes, config.model)
-            self.objective = Objective(model, config.model).to(self.device)
-        groups = self.objective.parameter_groups()
-        training = config.training
-        # A method without parameters, such as label propagation, is evaluated once.
-        self.optimizer = torch.optim.Adam(groups, training.lr, weight_decay=training.weight_decay) if groups else None
-        self.best_state: dict[str, Tensor] = {}
+        self.error: str | None = None
+        self.method = find_method(config.model_name)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(config.training.seed)
+            model = self.method.build(problem.num_features, problem.num_classes, config.model)
+            self.objective = Objective(model, config.model).to(problem.labels.nodes.device)
+        self.learned = {name: p for name, p in self.objective.named_parameters() if p.requires_grad}
+        self.parameters = flatten(self.learned.values(), problem.labels.train)
+        self.best = self.parameters.clone()
+        self.mean, self.square = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
+        self.updates = 0
+        self.losses = torch.zeros(3, dtype=torch.float64)  # of the last update, whose evaluation is still to come
+
+    @property
+    def epochs(self) -> int:
+        """How many there are at most. A method without parameters, such as label propagation, has one."""
+        return self.config.training.epochs if self.learned else 1
 
     @property
     def finished(self) -> bool:
-        """Whether the stopping rule or the number of epochs has ended the training."""
+        """Whether the stopping rule, the number of epochs or an error has ended the training."""
         done = len(self.history)
-        wanted = 1 if self.optimizer is None else self.config.training.epochs
-        return done >= wanted or (done > 0 and self.stopping.exhausted(done))
+        return self.error is not None or done >= self.epochs or (done > 0 and self.stopping.exhausted(done))
 
     def run(self, on_epoch: Callable[[Epoch], bool | None] | None = None) -> None:
-        """Train to the end, or until ``on_epoch`` returns True after an epoch."""
-        with self._own_randomness():
-            while not self.finished:
-                record = self._epoch()
-                self._save_randomness()
-                if on_epoch is not None and on_epoch(record):
-                    break
+        """Train to the end, or until ``on_epoch`` returns True after an epoch.
 
-    def best_model(self) -> torch.nn.Module:
+        On a GPU epochs are told of some dozens at a time.
+        """
+        train_together([self], None if on_epoch is None else lambda _, epoch: on_epoch(epoch))
+        if self.error is not None:
+            raise SimPGCNError(self.error)
+
+    def note(self, epoch: Epoch) -> None:
+        """Take a new epoch into the history."""
+        self.history.append(epoch)
+        self.stopping.update(epoch.epoch, epoch.val_accuracy)
+
+    @property
+    def best_state(self) -> dict[str, Tensor]:
+        """The best state so far, by the names of the objective's state."""
+        state = dict(self.objective.state_dict())
+        return state | unflatten(self.best, self.learned)
+
+    def best_model(self) -> nn.Module:
         """A copy of the model in its best state so far, in evaluation mode."""
         model = copy.deepcopy(self.objective.model)
         prefix = "model."
@@ -87,63 +96,11 @@ class Trainer:
         )
         return model.eval()
 
-    def _epoch(self) -> Epoch:
-        problem = self.problem
-        self.objective.train()
-        losses = self.objective(problem.inputs, problem.y[problem.train], problem.train, problem.pairs)
-        if self.optimizer is not None:
-            self.optimizer.zero_grad()
-            losses.total.backward()
-            self.optimizer.step()
-        self.objective.eval()
-        with torch.no_grad():
-            logits = self.objective.model(*problem.inputs)
-        record = Epoch(
-            len(self.history) + 1,
-            losses.total.item(),
-            losses.classification.item(),
-            0.0 if losses.pretext is None else losses.pretext.item(),
-            accuracy(logits[problem.train], problem.y[problem.train]),
-            F.cross_entropy(logits[problem.val], problem.y[problem.val]).item(),
-            accuracy(logits[problem.val], problem.y[problem.val]),
-        )
-        if not math.isfinite(record.loss):
-            raise SimPGCNError(f"the loss became {record.loss} in epoch {record.epoch}: lower training.lr")
-        self.history.append(record)
-        if self.stopping.update(record.epoch, record.val_accuracy):
-            self.best_state = {name: value.clone() for name, value in self.objective.state_dict().items()}
-        return record
-
-    @contextmanager
-    def _own_randomness(self, seed: int | None = None) -> Iterator[None]:
-        """Work with this trainer's own random state, seeded or as it was left, and give the global one back."""
-        cuda = [self.device] if self.device.type == "cuda" else []
-        with torch.random.fork_rng(devices=cuda):
-            if seed is None:
-                torch.set_rng_state(self._rng["cpu"])
-                for device in cuda:
-                    torch.cuda.set_rng_state(self._rng["cuda"], device)
-            else:
-                torch.manual_seed(seed)
-            try:
-                yield
-            finally:
-                self._save_randomness()
-
-    def _save_randomness(self) -> None:
-        self._rng = {"cpu": torch.get_rng_state()}
-        if self.device.type == "cuda":
-            self._rng["cuda"] = torch.cuda.get_rng_state(self.device)
-
     def checkpoint(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that changes between epochs, as tensors and plain data, to go on from later."""
-        tensors = {f"current.{name}": value for name, value in self.objective.state_dict().items()}
-        tensors |= {f"best.{name}": value for name, value in self.best_state.items()}
-        tensors |= {f"rng.{name}": value for name, value in self._rng.items()}
-        state = {} if self.optimizer is None else self.optimizer.state_dict()["state"]
-        for number, moments in state.items():
-            tensors |= {f"adam.{number}.{name}": value for name, value in moments.items()}
+        tensors = {name: getattr(self, name) for name in ("parameters", "best", "mean", "square", "losses")}
         meta = {
+            "updates": self.updates,
             "history": [list(record) for record in self.history],
             "best": self.stopping.best,
             "best_epoch": self.stopping.best_epoch,
@@ -152,28 +109,28 @@ class Trainer:
 
     def restore(self, tensors: dict[str, Tensor], meta: dict[str, Any]) -> None:
         """Go on from a :meth:`checkpoint` of the same problem and configuration."""
-        groups: dict[str, dict[str, Tensor]] = {"current": {}, "best": {}, "rng": {}, "adam": {}}
-        for name, value in tensors.items():
-            group, _, rest = name.partition(".")
-            groups[group][rest] = value
-        self.objective.load_state_dict(groups["current"])
-        self.best_state = {name: value.to(self.device) for name, value in groups["best"].items()}
-        # A run that moved to another kind of device goes on with that one's state from the start.
-        self._rng = {name: groups["rng"].get(name, state).cpu() for name, state in self._rng.items()}
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in groups["adam"].items():
-            number, _, what = name.partition(".")
-            moments.setdefault(int(number), {})[what] = value
-        if self.optimizer is not None:
-            self.optimizer.load_state_dict({**self.optimizer.state_dict(), "state": moments})
+        for name in ("parameters", "best", "mean", "square", "losses"):
+            mine = getattr(self, name)
+            if tensors[name].shape != mine.shape:
+                raise ValueError(f"{name} has {tensors[name].numel()} entries, not {mine.numel()}")
+            setattr(self, name, tensors[name].to(mine.device, mine.dtype))
+        self.updates = int(meta["updates"])
         self.history = [Epoch(int(record[0]), *record[1:]) for record in meta["history"]]
         self.stopping.best, self.stopping.best_epoch = meta["best"], meta["best_epoch"]
 
-
-def accuracy(logits: Tensor, y: Tensor) -> float:
-    """The share of rows whose largest logit is at the label.
-
-    >>> accuracy(torch.tensor([[2.0, 1.0], [0.0, 3.0]]), torch.tensor([0, 0]))
-    0.5
-    """
-    return float((logits.argmax(dim=1) == y).sum()) / max(1, y.numel())
+    @property
+    def decays(self) -> list[tuple[int, float]]:
+        """The L2 along the parameters: how many of them, and theirs."""
+        common = self.config.training.weight_decay
+        own = {
+            id(p): group.get("weight_decay", common)
+            for group in self.objective.parameter_groups()
+            for p in group["params"]
+        }
+        runs: list[tuple[int, float]] = []
+        for parameter in self.learned.values():
+            size, decay = parameter.numel(), own[id(parameter)]
+            if runs and runs[-1][1] == decay:
+                size += runs.pop()[0]
+            runs.append((size, decay))
+        return runs

@@ -1,0 +1,27 @@
+"""Named tensors as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import torch
+from torch import Tensor
+
+
+def flatten(tensors: Iterable[Tensor], like: Tensor) -> Tensor:
+    """Tensors as one vector of the kind of ``like``.
+
+    >>> flatten([torch.ones(1, 2), torch.zeros(1)], torch.zeros(()))
+    tensor([1., 1., 0.])
+    """
+    return torch.cat([like.new_empty(0), *(tensor.detach().reshape(-1).to(like) for tensor in tensors)])
+
+
+def unflatten(vector: Tensor, shapes: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """The inverse of :func:`flatten`: views of a vector, in the shapes of the named tensors.
+
+    >>> unflatten(torch.arange(3), {"a": torch.zeros(1, 2), "b": torch.zeros(1)})["a"]
+    tensor([[0, 1]])
+    """
+    parts = vector.split([shape.numel() for shape in shapes.values()])
+    return {name: part.view(shape.shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}

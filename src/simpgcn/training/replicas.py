@@ -1,0 +1,260 @@
+"""Several runs of one dataset trained side by side as one wider problem, each as if it were alone.
+
+All runs read the same sparse structure; their parameters are stacked, and :func:`torch.vmap` turns the model of one
+run into that of all. A run's random numbers are functions of its own seed and epoch, and its stopping rule is its
+own, so that it ends in the state it would have reached alone, up to the rounding of floats.
+
+A step evaluates the parameters it finds and then updates them, because both start with the same first layer: the
+evaluation that belongs to an epoch's update is seen one step later. On CUDA a step is captured once and replayed;
+the host looks at what happened only every few dozen steps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from torch.func import functional_call
+
+from simpgcn.config import Config
+from simpgcn.nn.kernels import kernels_for
+from simpgcn.nn.randomness import drawing_from, seed_key
+from simpgcn.training.epoch import Epoch
+from simpgcn.training.flat import unflatten
+from simpgcn.training.memory import kept_memory
+from simpgcn.training.objective import Evaluation, Labels, Losses
+
+if TYPE_CHECKING:
+    from simpgcn.training.trainer import Trainer
+
+# Steps between two looks of the host at a GPU.
+CUDA_WINDOW = 32
+# Steps run as they are before one is captured: they compile the kernels and fill the memory pools.
+WARM_UP = 3
+
+
+def alike(config: Config) -> Config:
+    """What runs must share to be trained together: the configuration without what each may have for itself.
+
+    >>> a = Config().replace({"training": {"seed": 1, "lr": 0.1}, "data": {"split": 3}})
+    >>> b = Config().replace({"model": {"hidden_channels": 8}})
+    >>> alike(a) == alike(Config()), alike(b) == alike(Config())
+    (True, False)
+    """
+    own = {
+        name: 1.0 if getattr(config.model, name) else 0.0
+        for name in ("pretext_weight", "self_loop_weight")
+        if hasattr(config.model, name)
+    }
+    if hasattr(config.model, "structure_bias"):
+        own["structure_bias"] = 0.0
+    return replace(
+        config,
+        data=replace(config.data, split=0),
+        model=replace(config.model, **own),
+        training=replace(config.training, seed=0, lr=1.0, weight_decay=0.0, epochs=1, patience=1),
+    )
+
+
+def train_together(
+    trainers: Sequence[Trainer], on_epoch: Callable[[Trainer, Epoch], bool | None] | None = None
+) -> None:
+    """Train every trainer to its end, or all until ``on_epoch`` returns True.
+
+    Their problems must have the same inputs and their configurations be :func:`alike`. When half of them have
+    stopped, the others go on alone.
+    """
+    stopped = False
+    while not stopped and (waiting := [trainer for trainer in trainers if not trainer.finished]):
+        enough = len(waiting) // 2
+        device = waiting[0].problem.labels.nodes.device
+        cuda = [device] if device.type == "cuda" else []
+        with torch.random.fork_rng(cuda), kept_memory(), _Replicas(waiting) as replicas:
+            while not stopped and len(waiting) > enough:
+                stopped = replicas.advance(on_epoch)
+                waiting = [trainer for trainer in waiting if not trainer.finished]
+
+
+class _Replicas:
+    """The stacked state of some trainers; they get views of it, so it is theirs at any time."""
+
+    def __init__(self, trainers: Sequence[Trainer]) -> None:
+        self.trainers = trainers
+        self.problem = trainers[0].problem
+        self.device = self.problem.labels.nodes.device
+        self.objective = trainers[0].objective
+        self.runs = len(trainers)
+        like = trainers[0].parameters
+        self.parameters, self.best, self.mean, self.square = (
+            torch.stack([getattr(trainer, name) for trainer in trainers])
+            for name in ("parameters", "best", "mean", "square")
+        )
+        training = [trainer.config.training for trainer in trainers]
+        self.slices: list[tuple[Tensor, int, slice]] = []
+        self.adam = self._adam() if like.numel() else None
+        self.labels = _stack_labels([trainer.problem.labels for trainer in trainers])
+        self.buffers = {
+            name: torch.stack([dict(t.objective.named_buffers())[name] for t in trainers]).to(like)
+            for name, _ in self.objective.named_buffers()
+        }
+        self.key = self._integers(seed_key(t.seed) for t in training)
+        self.updates = self._integers(trainer.updates for trainer in trainers)
+        self.limit = self._integers(trainer.epochs for trainer in trainers)
+        self.patience = self._integers(t.patience for t in training)
+        self.best_epoch = self._integers(trainer.stopping.best_epoch for trainer in trainers)
+        self.best_hits = self._integers(_hits(trainer) for trainer in trainers)
+        self.active = torch.ones(self.runs, dtype=torch.bool, device=self.device)
+        self.losses = torch.stack([trainer.losses for trainer in trainers]).to(self.device)
+        self.window = CUDA_WINDOW if self.device.type == "cuda" else 1
+        self.records = torch.zeros(self.window, self.runs, 7, dtype=torch.float64, device=self.device)
+        self.place = torch.zeros(1, dtype=torch.int64, device=self.device)
+        self.graph: torch.cuda.CUDAGraph | None = None
+        self.steps = 0
+
+    def __enter__(self) -> _Replicas:
+        for run, trainer in enumerate(self.trainers):
+            trainer.parameters, trainer.best = self.parameters[run], self.best[run]
+            trainer.mean, trainer.square = self.mean[run], self.square[run]
+        return self
+
+    def __exit__(self, *args: object) -> None:
+        for trainer in self.trainers:
+            for name in ("parameters", "best", "mean", "square"):
+                setattr(trainer, name, getattr(trainer, name).clone())
+
+    def advance(self, on_epoch: Callable[[Trainer, Epoch], bool | None] | None) -> bool:
+        """Make the steps of a window and tell what happened in them; True if ``on_epoch`` wants to stop."""
+        for _ in range(self.window):
+            self._replay()
+        self.place.zero_()
+        records, updates, losses = self.records.tolist(), self.updates.tolist(), self.losses.cpu()
+        told = []
+        for step in records:
+            for trainer, record in zip(self.trainers, step, strict=True):
+                if (epoch := _noted(trainer, record)) is not None:
+                    told.append((trainer, epoch))
+        for run, trainer in enumerate(self.trainers):
+            trainer.updates, trainer.losses = updates[run], losses[run].clone()
+        return any([on_epoch(trainer, epoch) for trainer, epoch in told]) if on_epoch is not None else False
+
+    def _replay(self) -> None:
+        """One step: as it is, or from its capture."""
+        if self.graph is not None:
+            self.graph.replay()
+        elif self.steps < WARM_UP or not self.trainers[0].method.replicable or kernels_for(self.parameters) is None:
+            self._step()
+        else:
+            self.graph = torch.cuda.CUDAGraph()
+            with torch.cuda.graph(self.graph):
+                self._step()
+            self.graph.replay()
+        self.steps += 1
+
+    def _step(self) -> None:
+        """Evaluate the parameters, keep them where they are the best, and update them."""
+        parameters = self.parameters.detach().requires_grad_()
+        losses, evaluation = self._losses(parameters)
+        self._keep(evaluation)
+        self.updates += 1
+        if parameters.numel():
+            (gradient,) = torch.autograd.grad(losses.total.sum(), parameters)
+            self._update(gradient)
+        self.losses.copy_(torch.stack(losses, dim=1).detach())
+
+    def _adam(self) -> torch.optim.Adam:
+        """Torch's Adam on views of the stacked tensors: a group for each run, and for each L2 within it."""
+        groups, state = [], {}
+        for run, trainer in enumerate(self.trainers):
+            start = 0
+            for size, decay in trainer.decays:
+                part = slice(start, start + size)
+                parameter = self.parameters[run, part].detach().requires_grad_()
+                start += size
+                groups.append({"params": [parameter], "lr": trainer.config.training.lr, "weight_decay": decay})
+                state[parameter] = {
+                    "step": torch.tensor(float(trainer.updates), device=self.device),
+                    "exp_avg": self.mean[run, part],
+                    "exp_avg_sq": self.square[run, part],
+                }
+                self.slices.append((parameter, run, part))
+        adam = torch.optim.Adam(groups, fused=True, capturable=self.device.type == "cuda")
+        adam.state.update(state)
+        return adam
+
+    def _update(self, gradient: Tensor) -> None:
+        for parameter, run, part in self.slices:
+            parameter.grad = gradient[run, part]
+        self.adam.step()
+
+    def _losses(self, parameters: Tensor) -> tuple[Losses, Evaluation]:
+        problem, objective = self.problem, self.objective
+
+        def one(vector: Tensor, buffers: dict[str, Tensor], key: Tensor, labels: Labels) -> tuple[Losses, Evaluation]:
+            state = unflatten(vector, self.trainers[0].learned) | buffers
+            with drawing_from(key):
+                found: tuple[Losses, Evaluation] = functional_call(
+                    objective, state, (problem.inputs, labels, problem.pairs)
+                )
+            return found
+
+        key = self.key + self.updates
+        if self.runs > 1:
+            found: tuple[Losses, Evaluation] = torch.vmap(one)(parameters, self.buffers, key, self.labels)
+            return found
+        if not self.trainers[0].method.replicable:
+            torch.manual_seed(int(key))  # its modules draw from torch's generator
+        buffers = {name: buffer[0] for name, buffer in self.buffers.items()}
+        losses, evaluation = one(parameters[0], buffers, key[0], Labels(*(part[0] for part in self.labels)))
+        return Losses(*(x.unsqueeze(0) for x in losses)), Evaluation(*(x.unsqueeze(0) for x in evaluation))
+
+    def _keep(self, evaluation: Evaluation) -> None:
+        """Note what was seen, and the stopping rule's bookkeeping; see :class:`EarlyStopping`."""
+        seen = torch.stack([self.updates, *evaluation], dim=1)
+        record = torch.cat([seen[:, :1], self.losses, seen[:, 1:]], dim=1)
+        self.records.index_copy_(0, self.place, record.unsqueeze(0))
+        self.place += 1
+        counts = self.active & (self.updates > 0)
+        better = counts & (evaluation.val_hits >= self.best_hits)
+        self.best_hits.copy_(torch.where(better, evaluation.val_hits, self.best_hits))
+        self.best_epoch.copy_(torch.where(better, self.updates, self.best_epoch))
+        self.best.lerp_(self.parameters, better.unsqueeze(1).to(self.best.dtype))  # all or nothing
+        ended = (self.updates >= self.limit) | (self.updates - self.best_epoch >= self.patience)
+        self.active &= ~(counts & ended)
+
+    def _integers(self, values: object) -> Tensor:
+        return torch.tensor(list(values), dtype=torch.int64, device=self.device)  # type: ignore[call-overload]
+
+
+def _noted(trainer: Trainer, record: list[float]) -> Epoch | None:
+    """Take a step's record into the history of a trainer that was still at work."""
+    number = int(record[0])
+    if trainer.finished or number == 0:
+        return None
+    if not math.isfinite(record[1]):
+        trainer.error = f"the loss became {record[1]} in epoch {number}: lower training.lr"
+        return None
+    train_hits, val_loss, val_hits = record[4:]
+    sizes = max(1, trainer.problem.num_train), max(1, trainer.problem.num_val)
+    epoch = Epoch(number, *record[1:4], train_hits / sizes[0], val_loss, val_hits / sizes[1])
+    trainer.note(epoch)
+    return epoch
+
+
+def _hits(trainer: Trainer) -> int:
+    """Validation nodes that the best state so far gets right; -1 before the first evaluation."""
+    best = trainer.stopping.best
+    return -1 if math.isinf(best) else round(best * max(1, trainer.problem.num_val))
+
+
+def _stack_labels(labels: Sequence[Labels]) -> Labels:
+    """The runs' labelled nodes ``[runs, l]``, filled up to the same number with nodes that count for nothing."""
+    length = max(part.nodes.numel() for part in labels)
+    filled = []
+    for part in labels:
+        missing = length - part.nodes.numel()
+        filled.append([torch.cat([column, column.new_zeros(missing)]) for column in part])
+    return Labels(*(torch.stack(column) for column in zip(*filled, strict=True)))
