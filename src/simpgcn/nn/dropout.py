@@ -92,7 +92,8 @@ class _Fused(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        return _fused(gradient, *ctx.saved_tensors, ctx.call, ctx.p), None, None, None
+        (key,) = ctx.saved_tensors
+        return _fused(gradient, key, ctx.call, ctx.p), None, None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, x: Tensor, key: Tensor, call: int, p: float) -> tuple[Tensor, int]:

@@ -105,7 +105,7 @@ class _Mix(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, ...]) -> None:
-        product, ctx.structure, ctx.features, score_bias, loop_bias, loop_weight, bias, ctx.has_bias = inputs
+        product, ctx.structure, ctx.features, _, _, loop_weight, bias, ctx.has_bias = inputs
         _, s, k, difference = output
         ctx.mark_non_differentiable(difference)
         ctx.set_materialize_grads(False)

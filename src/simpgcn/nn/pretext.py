@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
-import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -32,6 +31,7 @@ class SimilarityHead(nn.Module):
         channels: Size of the hidden states.
         task: ``regression`` or ``classification``.
 
+    >>> import torch
     >>> pairs = Pairs(torch.tensor([[0], [1]]), torch.tensor([0.5]), torch.tensor([True]))
     >>> SimilarityHead(4)(torch.rand(2, 4), pairs).shape
     torch.Size([])
@@ -55,6 +55,7 @@ class SimilarityHead(nn.Module):
 def draw_pairs(pairs: Pairs, count: int) -> Pairs:
     """``count`` of the pairs at random without repetition; all if there are no more.
 
+    >>> import torch
     >>> pairs = Pairs(torch.arange(8).view(2, 4), torch.rand(4), torch.ones(4, dtype=torch.bool))
     >>> draw_pairs(pairs, 3).nodes.shape
     torch.Size([2, 3])

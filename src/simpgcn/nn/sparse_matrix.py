@@ -65,7 +65,7 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def forward(matrix: SparseMatrix, x: Tensor) -> Tensor:
-        return _multiply(matrix.matrix, x)
+        return _multiply(matrix, x, transposed=False)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[SparseMatrix, Tensor], output: Tensor) -> None:
@@ -73,18 +73,19 @@ class _Product(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor]:
-        return None, _multiply(ctx.matrix.transpose, gradient)
+        return None, _multiply(ctx.matrix, gradient, transposed=True)
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, matrix: SparseMatrix, x: Tensor) -> tuple[Tensor, int]:
         return _Product.apply(matrix, runs_second(x, in_dims[1], info.batch_size)), 1
 
 
-def _multiply(matrix: Tensor, x: Tensor) -> Tensor:
+def _multiply(matrix: SparseMatrix, x: Tensor, *, transposed: bool) -> Tensor:
     if kernels := kernels_for(x):
-        product: Tensor = kernels.multiply(matrix, x)
+        product: Tensor = kernels.multiply(matrix, x, transposed)
         return product
-    return (matrix @ x.reshape(x.size(0), -1)).view(matrix.size(0), *x.shape[1:])
+    csr = matrix.transpose if transposed else matrix.matrix
+    return (csr @ x.reshape(x.size(0), -1)).view(csr.size(0), *x.shape[1:])
 
 
 def _transposed(matrix: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from torch.func import functional_call
 from simpgcn.config import Config
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.randomness import drawing_from, seed_key
+from simpgcn.training.adam import Adam, AdamSettings
 from simpgcn.training.epoch import Epoch
 from simpgcn.training.flat import unflatten
 from simpgcn.training.memory import kept_memory
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 # Steps between two looks of the host at a GPU.
 CUDA_WINDOW = 32
 # Steps run as they are before one is captured: they compile the kernels and fill the memory pools.
-WARM_UP = 3
+WARM_UP = 1
 
 
 def alike(config: Config) -> Config:
@@ -94,8 +95,8 @@ class _Replicas:
             for name in ("parameters", "best", "mean", "square")
         )
         training = [trainer.config.training for trainer in trainers]
-        self.slices: list[tuple[Tensor, int, slice]] = []
-        self.adam = self._adam() if like.numel() else None
+        settings = [AdamSettings(t.config.training.lr, t.updates, t.decays) for t in trainers]
+        self.adam = Adam(self.parameters, self.mean, self.square, settings) if like.numel() else None
         self.labels = _stack_labels([trainer.problem.labels for trainer in trainers])
         self.buffers = {
             name: torch.stack([dict(t.objective.named_buffers())[name] for t in trainers]).to(like)
@@ -139,7 +140,8 @@ class _Replicas:
                     told.append((trainer, epoch))
         for run, trainer in enumerate(self.trainers):
             trainer.updates, trainer.losses = updates[run], losses[run].clone()
-        return any([on_epoch(trainer, epoch) for trainer, epoch in told]) if on_epoch is not None else False
+        stops = [on_epoch(trainer, epoch) for trainer, epoch in told] if on_epoch is not None else []
+        return any(stops)
 
     def _replay(self) -> None:
         """One step: as it is, or from its capture."""
@@ -160,35 +162,10 @@ class _Replicas:
         losses, evaluation = self._losses(parameters)
         self._keep(evaluation)
         self.updates += 1
-        if parameters.numel():
+        if self.adam is not None:
             (gradient,) = torch.autograd.grad(losses.total.sum(), parameters)
-            self._update(gradient)
+            self.adam.step(gradient, self.updates)
         self.losses.copy_(torch.stack(losses, dim=1).detach())
-
-    def _adam(self) -> torch.optim.Adam:
-        """Torch's Adam on views of the stacked tensors: a group for each run, and for each L2 within it."""
-        groups, state = [], {}
-        for run, trainer in enumerate(self.trainers):
-            start = 0
-            for size, decay in trainer.decays:
-                part = slice(start, start + size)
-                parameter = self.parameters[run, part].detach().requires_grad_()
-                start += size
-                groups.append({"params": [parameter], "lr": trainer.config.training.lr, "weight_decay": decay})
-                state[parameter] = {
-                    "step": torch.tensor(float(trainer.updates), device=self.device),
-                    "exp_avg": self.mean[run, part],
-                    "exp_avg_sq": self.square[run, part],
-                }
-                self.slices.append((parameter, run, part))
-        adam = torch.optim.Adam(groups, fused=True, capturable=self.device.type == "cuda")
-        adam.state.update(state)
-        return adam
-
-    def _update(self, gradient: Tensor) -> None:
-        for parameter, run, part in self.slices:
-            parameter.grad = gradient[run, part]
-        self.adam.step()
 
     def _losses(self, parameters: Tensor) -> tuple[Losses, Evaluation]:
         problem, objective = self.problem, self.objective
@@ -239,7 +216,8 @@ def _noted(trainer: Trainer, record: list[float]) -> Epoch | None:
         return None
     train_hits, val_loss, val_hits = record[4:]
     sizes = max(1, trainer.problem.num_train), max(1, trainer.problem.num_val)
-    epoch = Epoch(number, *record[1:4], train_hits / sizes[0], val_loss, val_hits / sizes[1])
+    loss, classification, pretext = record[1:4]
+    epoch = Epoch(number, loss, classification, pretext, train_hits / sizes[0], val_loss, val_hits / sizes[1])
     trainer.note(epoch)
     return epoch
 

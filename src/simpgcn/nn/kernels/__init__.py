@@ -1,4 +1,4 @@
-"""The operators of :mod:`simpgcn.nn` as Triton kernels for CUDA, each doing what the plain torch code beside it does."""
+"""The operators of :mod:`simpgcn.nn` as Triton kernels for CUDA: each does what the operator's torch code does."""
 
 from __future__ import annotations
 
