@@ -106,8 +106,8 @@ def growth(answer: dict[str, Any]) -> str:
     """How time and memory grow with the number of nodes, in a sentence."""
     found = answer["scaling"]
     nodes = [point["nodes"] for point in found["points"]]
-    powers = ["too little to say" if power is None else f"n^{power:.2f}" for power in found["slopes"].values()]
+    powers = ["unmeasurably little" if power is None else f"as n^{power:.2f}" for power in found["slopes"].values()]
     return (
-        f"From {nodes[0]:,} to {nodes[-1]:,} nodes the search grows as {powers[0]}, an epoch as {powers[1]} "
-        f"and peak memory as {powers[2]}."
+        f"From {nodes[0]:,} to {nodes[-1]:,} nodes the search grows {powers[0]}, an epoch {powers[1]} "
+        f"and peak memory {powers[2]}."
     )

@@ -7,9 +7,9 @@ pass that needs it, stored numbers and indices with four bytes each. It charges 
 dropout, which can be drawn where they are used, nor for a first layer in evaluation: its weights are those of the
 next training step, so one product serves both.
 
-With n nodes, d features (x of them stored), a and f entries of the two normalised graphs, h hidden channels, c
-classes, p pairs drawn, :math:`P = (d + h)\,(\ldots)` parameters, and a matrix of e entries in n rows taking e values,
-e columns and n row starts, the passes are:
+With n nodes, d features (x of them stored in all), a and f entries of the two normalised graphs, h hidden channels, c
+classes and p pairs drawn, where a matrix of e entries in n rows takes e values, e columns and n row starts, the passes
+are:
 
 1. **first product** XW: X, W, and its n·(h + 2) numbers written (the scores' columns included).
 2. **first mix**: both graphs and that product read, n·h hidden states written.
@@ -22,7 +22,8 @@ e columns and n row starts, the passes are:
 8. **first mix, backward**: the gradient of n·h, the n·(h + 2) of the product and the graphs as above; n·(h + 2)
    written.
 9. **first product, backward**: X and that gradient read, the gradient of W written.
-10. **Adam**: four arrays of the parameters' size read (values, gradients, two moments) and three written.
+10. **Adam**: four arrays of the parameters' size read (values, gradients, two moments) and three written. The
+    parameters are d·(h + 2) + h·(c + 2) weights, the biases h + c + 4, and the h + 1 of the pretext task's head.
 
 Where a graph is so small that its arrays stay in the caches, an epoch may take less than this.
 """
@@ -90,7 +91,7 @@ def epoch_bytes(size: Sizes) -> dict[str, int]:
     graph, features = 2 * a + n, 2 * f + n
     wide, narrow = n * (h + 2), n * (c + 2)
     first, second = d * (h + 2), h * (c + 2)
-    parameters = first + second + 2 * 2 + h + c + h + 1
+    parameters = first + second + (h + c + 4) + (h + 1)
     numbers = {
         "first product": x + first + wide,
         "first mix": graph + features + wide + n * h,

@@ -78,7 +78,7 @@ def slopes(points: Sequence[Point]) -> dict[str, float | None]:
 def draw_scaling(points: Sequence[Point], path: Path) -> None:
     """Draw the three curves on logarithmic axes; needs the ``plots`` extra."""
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
     nodes = np.array([point.nodes for point in points])
     figure = Figure(figsize=(10, 3.4), layout="constrained")
@@ -92,13 +92,14 @@ def draw_scaling(points: Sequence[Point], path: Path) -> None:
         axis.set_title(title, loc="left", fontsize=11)
         axis.set_xlabel("nodes")
         axis.set_xticks(nodes, [f"{n / 1000:g}k" for n in nodes])
-        axis.xaxis.set_minor_formatter(NullFormatter())
+        axis.xaxis.set_minor_locator(NullLocator())
+        axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         axis.yaxis.set_minor_formatter(NullFormatter())
         axis.grid(color="#dddddd")
         axis.set_axisbelow(True)
         axis.spines[["top", "right"]].set_visible(False)
-        axis.legend(frameon=False, fontsize=9, loc="upper left")
+        axis.legend(frameon=False, fontsize=9, loc="lower right")
     with replacing(path) as draft:
         figure.savefig(draft, dpi=130)
 
