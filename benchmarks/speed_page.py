@@ -123,6 +123,8 @@ def growth(result: dict) -> str:
 
 def readme_table(results: dict[str, dict]) -> str:
     """The README's table: ours on a CPU, and how many times as long others take."""
+    if "speed_cpu" not in results:
+        return "Not measured yet: `python benchmarks/speed.py` fills this in."
     result = results["speed_cpu"]
     rows = ["| dataset | epoch, one thread | PyG | DeepRobust | look-alikes and pairs | DeepRobust | peak memory |"]
     rows.append("| --- | --- | --- | --- | --- | --- | --- |")
