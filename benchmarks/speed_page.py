@@ -58,12 +58,11 @@ def page(results: dict[str, dict]) -> str:
     text = [
         "# Speed",
         "",
-        "Medians of several rounds in which contestants took turns, each in a process of its own, with",
+        "Medians of several rounds in which contestants took turns, each in a process of its own, with the least",
+        "and the greatest in brackets. Times are compared within a table only. `memory floor` is what the bytes an epoch",
+        "must move take at the measured bandwidth; see `src/simpgcn/bench/floor.py`.",
+        "",
     ]
-    text += [
-        "the least and the greatest in brackets. Times are compared within a row's table only. `memory floor` is what"
-    ]
-    text += ["the bytes an epoch must move take at the measured bandwidth; see `src/simpgcn/bench/floor.py`.", ""]
     for name, result in results.items():
         text += [f"## {result['device']}", "", about(result), ""]
         for task, title in TITLES.items():
@@ -71,14 +70,8 @@ def page(results: dict[str, dict]) -> str:
             if lines:
                 text += [f"### {title}", "", *table(lines), ""]
         text += disturbed(result["lines"])
-        text += [
-            "### Growth with the graph",
-            "",
-            growth(result),
-            "",
-            f"![Growth with the number of nodes]({name}.png)",
-            "",
-        ]
+        text += ["### Growth with the graph", "", growth(result), "", *points(result), ""]
+        text += [f"![Growth with the number of nodes]({name}.png)", ""]
     return "\n".join(text)
 
 
@@ -114,11 +107,24 @@ def disturbed(lines: list[dict]) -> list[str]:
 
 def growth(result: dict) -> str:
     nodes = [point["nodes"] for point in result["scaling"]["points"]]
-    search, epoch, memory = (f"n^{power:.2f}" for power in result["scaling"]["slopes"].values())
+    search, epoch, memory = (
+        "little" if power is None else f"n^{power:.2f}" for power in result["scaling"]["slopes"].values()
+    )
     return (
         f"Made-up graphs of {nodes[0]:,} to {nodes[-1]:,} nodes with ten links and some twenty words each: the search "
         f"grows as {search}, an epoch as {epoch}, and peak memory as {memory}."
     )
+
+
+def points(result: dict) -> list[str]:
+    """Every measured size: what is fixed shows as memory per node that falls, what grows faster as one that rises."""
+    rows = ["| nodes | search | epoch | peak memory | per node |", "| --- | --- | --- | --- | --- |"]
+    for point in result["scaling"]["points"]:
+        n, search, epoch, memory = point.values()
+        rows.append(
+            f"| {n:,} | {search:.2f} s | {1000 * epoch:.1f} ms | {memory:,.0f} MB | {1000 * memory / n:.1f} kB |"
+        )
+    return rows
 
 
 def readme_table(results: dict[str, dict]) -> str:
