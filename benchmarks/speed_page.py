@@ -59,8 +59,8 @@ def page(results: dict[str, dict]) -> str:
         "# Speed",
         "",
         "Medians of several rounds in which contestants took turns, each in a process of its own, with the least",
-        "and the greatest in brackets. Times are compared within a table only. `memory floor` is what the bytes an epoch",
-        "must move take at the measured bandwidth; see `src/simpgcn/bench/floor.py`.",
+        "and the greatest in brackets. Times are compared within a table only. `memory floor` is what the bytes an",
+        "epoch must move take at the measured bandwidth; see `src/simpgcn/bench/floor.py`.",
         "",
     ]
     for name, result in results.items():
