@@ -6,7 +6,7 @@ ifneq ($(MIRROR),)
 export SIMPGCN_DATA_MIRROR ?= $(abspath $(MIRROR))
 endif
 
-.PHONY: .venv demo test lint typecheck format clean
+.PHONY: .venv demo test bench-peers lint typecheck format clean
 
 .venv: $(BIN)/.installed
 
@@ -20,6 +20,12 @@ demo: .venv
 
 test: .venv
 	$(BIN)/pytest
+
+# DeepRobust without what it asks for: that includes torchvision, which has no build for the CPU's torch and which only
+# its part on images needs. What its part on graphs imports is the extra `bench`.
+bench-peers: .venv
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/pip install --quiet --no-deps deeprobust==0.2.11
 
 lint: .venv
 	$(BIN)/ruff check .

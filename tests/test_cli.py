@@ -190,6 +190,34 @@ def test_datasets_beside_the_paper(simpgcn, mirror):
     assert "carries the features and labels of texas" in simpgcn("datasets", "cornell")[1]
 
 
+def test_bench(simpgcn):
+    code, out, err = simpgcn("bench", "--quick", "--device", "cpu", "--json")
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer == json.loads(Path("bench/bench.json").read_text())
+    assert set(answer) == {"folder", "device", "cores", "threads", "versions", "git", "epochs", "lines", "scaling"}
+    assert [(line["graph"], line["task"], line["contestant"]) for line in answer["lines"]] == [
+        ("tiny", "epoch", "simpgcn"),
+        ("tiny", "epoch", "PyG, edge_index"),
+        ("tiny", "epoch", "PyG, sparse matrices"),
+        ("tiny", "epoch", "memory floor"),
+        ("tiny", "search", "simpgcn"),
+        ("tiny", "search", "scikit-learn, nearest only"),
+        ("tiny", "search", "scikit-learn, argsort"),
+    ]
+    for line in answer["lines"]:
+        assert 0 < line["seconds"]["low"] <= line["seconds"]["median"] <= line["seconds"]["high"]
+        assert line["contestant"] != "simpgcn" or set(line["times_ours"].values()) == {1.0}
+    assert [point["nodes"] for point in answer["scaling"]["points"]] == [500, 1000, 2000]
+    assert set(answer["scaling"]["slopes"]) == {"similarity_seconds", "epoch_seconds", "memory_mb"}
+    assert {path.name for path in Path("bench").iterdir()} == {"bench.json", "bench.txt", "scaling.png"}
+    shown = Path("bench/bench.txt").read_text()
+    assert "PyG, sparse matrices" in shown
+    assert "and peak memory" in shown
+    code, out, err = simpgcn("bench", "core")
+    assert (code, out, len(err.splitlines())) == (2, "", 1)
+
+
 def test_compare(simpgcn):
     quick = ("--set", "training.epochs=2", "--device", "cpu", "--runs", 2, "--workers", 1)
     code, out, err = simpgcn("compare", "demo", "--models", "gcn,simpgcn", *quick, "--json")

@@ -14,6 +14,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from simpgcn import runs
+from simpgcn.bench.graphs import chosen_graphs
+from simpgcn.bench.scaling import Point, draw_scaling
+from simpgcn.bench.suite import count_steps, run_bench
 from simpgcn.config import chosen_config, default_config, parse_assignment, read_config_file
 from simpgcn.data import CATALOG, data_home, dataset_statistics
 from simpgcn.data.catalog import Benchmark, catalog_entry
@@ -29,7 +32,7 @@ from simpgcn.experiments.tune import tune as run_tuning
 from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress, TrainingProgress
-from simpgcn.screens import comparison_table, show_dataset, show_run, show_tuning
+from simpgcn.screens import bench_table, comparison_table, growth, show_dataset, show_run, show_tuning
 from simpgcn.train_run import resume_run, train_run
 from simpgcn.training import find_device, load_graph, model_inputs
 from simpgcn.training import predict as predict_nodes
@@ -184,6 +187,39 @@ def tune(
         _print_json(answer)
     else:
         show_tuning(result, dataset, model, folder)
+    return answer
+
+
+@app.command()
+def bench(
+    graphs: Annotated[
+        list[str] | None,
+        typer.Argument(help="Datasets; made-up graphs of Cora's, CiteSeer's and PubMed's size if left out."),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A tiny graph, in seconds: to see that it works.")] = False,
+    device: Device = None,
+    out: Annotated[Path, typer.Option(help="Where results go.")] = Path("bench"),
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Measure speed here: against plain PyG and scikit-learn, the memory's bandwidth, and as graphs grow."""
+    chosen = find_device(device or "auto")
+    names = chosen_graphs(graphs or [], quick=quick)
+    with RunsProgress(count_steps(names, chosen, quick=quick)) as bar:
+        answer = {"folder": str(out), **run_bench(names, chosen, quick=quick, on_step=bar.advance)}
+    out.mkdir(parents=True, exist_ok=True)
+    with replacing(out / "bench.json") as draft:
+        draft.write_text(json.dumps(answer, indent=2) + "\n")
+    table = bench_table(answer)
+    with replacing(out / "bench.txt") as draft, draft.open("w") as file:
+        Console(file=file, width=120).print(table, growth(answer), sep="\n", highlight=False)
+    try:
+        draw_scaling([Point(**point) for point in answer["scaling"]["points"]], out / "scaling.png")
+    except ImportError:
+        print("No picture: install simpgcn[plots] for it.", file=sys.stderr)
+    if json_output:
+        _print_json(answer)
+    else:
+        Console().print(table, growth(answer), f"Files in {escape(str(out))}", sep="\n", highlight=False)
     return answer
 
 

@@ -79,3 +79,35 @@ def show_tuning(result: Tuned, dataset: str, model: str, folder: Path) -> None:
         f"Use it with: simpgcn train --config {escape(str(folder / 'best.yaml'))}",
         highlight=False,
     )
+
+
+def bench_table(answer: dict[str, Any]) -> Table:
+    """The contestants of a benchmark, graph by graph: medians, and least to greatest in brackets."""
+    table = Table("graph", "task", "contestant", "milliseconds", "times simpgcn's", title=f"on {answer['device']}")
+    before = None
+    for line in answer["lines"]:
+        place = (line["graph"], line["task"])
+        if before not in (None, place):
+            table.add_section()
+        took = {key: 1000 * value for key, value in line["seconds"].items()}
+        table.add_row(
+            *(("", "") if place == before else place),
+            line["contestant"],
+            "{median:,.1f} ({low:,.1f} to {high:,.1f})".format(**took),
+            ""
+            if line["contestant"] == "simpgcn"
+            else "{median:.2f} ({low:.2f} to {high:.2f})".format(**line["times_ours"]),
+        )
+        before = place
+    return table
+
+
+def growth(answer: dict[str, Any]) -> str:
+    """How time and memory grow with the number of nodes, in a sentence."""
+    found = answer["scaling"]
+    nodes = [point["nodes"] for point in found["points"]]
+    powers = ["unmeasurably little" if power is None else f"as n^{power:.2f}" for power in found["slopes"].values()]
+    return (
+        f"From {nodes[0]:,} to {nodes[-1]:,} nodes the search grows {powers[0]}, an epoch {powers[1]} "
+        f"and peak memory {powers[2]}."
+    )
