@@ -4,9 +4,10 @@
 
 Every measurement is a process of its own, so that its peak memory is its own, and contestants take turns. On a CPU: an
 epoch with evaluation on one thread, and the feature graph with the pairs on one thread and on all, against PyG,
-scikit-learn and DeepRobust 0.2.11 (`make bench-peers`). On CUDA: the epochs of whole trainings, a training of Cora, and
-ten of them side by side and one after the other, from building the model on. Writes benchmarks/results/speed_cpu.json, or one with
-the GPU's name, with a picture of the growth; then what `speed_page.py` makes of all such files.
+scikit-learn and DeepRobust 0.2.11 (`make bench-peers`). On CUDA: the epochs of whole trainings, a training of Cora,
+and ten of them side by side and one after the other, from building the model on. Writes
+benchmarks/results/speed_cpu.json, or one with the GPU's name, with a picture of the growth; then what `speed_page.py`
+makes of all such files.
 """
 
 from __future__ import annotations
@@ -122,7 +123,11 @@ def plain_trainings(data, config, seeds):
 CONTESTANTS = {
     "epoch": {**EPOCHS, DEEPROBUST: deeprobust_epoch, FLOOR: floor_of_epoch},
     "search": {**SEARCHES, DEEPROBUST: deeprobust_search},
-    "trainings": {OURS: our_trainings, "simpgcn, in turn": our_trainings_in_turn, "PyG, sparse matrices": plain_trainings},
+    "trainings": {
+        OURS: our_trainings,
+        "simpgcn, in turn": our_trainings_in_turn,
+        "PyG, sparse matrices": plain_trainings,
+    },
 }
 
 

@@ -28,6 +28,7 @@ METRICS = {
     "test_accuracy",
     "val_accuracy",
     "best_epoch",
+    "together",
     "epochs",
     "seconds",
     "peak_memory_mb",
@@ -483,9 +484,9 @@ def wait_for(condition, seconds=60):
 
 
 def test_ctrl_c_keeps_the_best_so_far_and_resumes_to_the_same_result(simpgcn, without_break):
-    slow = "import simpgcn.train_run as t, time; old = t.Trainer._epoch\n"
-    slow += "def epoch(self):\n    time.sleep(0.1)\n    return old(self)\n"
-    slow += "t.Trainer._epoch = epoch\nfrom simpgcn.cli import main; main()"
+    slow = "import simpgcn.training.replicas as t, time; old = t._Replicas.advance\n"
+    slow += "def epoch(self, on_epoch):\n    time.sleep(0.1)\n    return old(self, on_epoch)\n"
+    slow += "t._Replicas.advance = epoch\nfrom simpgcn.cli import main; main()"
     process = subprocess.Popen(
         [sys.executable, "-c", slow, *LONG], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

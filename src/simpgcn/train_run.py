@@ -6,19 +6,31 @@ import shutil
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any, NamedTuple
 
 from filelock import FileLock, Timeout
+from torch_geometric.data import Data
 
 from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
 from simpgcn.provenance import git_revision, peak_memory_mb, versions
-from simpgcn.training import Epoch, Prediction, Trainer, find_device, load_graph, predict, prepare
+from simpgcn.training import (
+    Epoch,
+    Prediction,
+    Trainer,
+    find_device,
+    load_graph,
+    predict,
+    prepare,
+    train_together,
+    with_split,
+)
 
 CHECKPOINT_SECONDS = 10.0
 
@@ -54,7 +66,7 @@ def train_run(
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise _taken(out)
-    return _run(config, lambda: _claim(out, config), cache, on_similarity, on_epoch)
+    return _raised(_run([config], [lambda: _claim(out, config)], cache, on_similarity, on_epoch)[0])
 
 
 def resume_run(
@@ -70,91 +82,137 @@ def resume_run(
         raise SimPGCNError(f"{folder} was trained from Python on data of its own: fit it again there")
     if (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder):
         raise SimPGCNError(f"{folder} is finished: there is nothing to resume")
-    return _run(config, lambda: folder, cache, on_similarity, on_epoch)
+    return _raised(_run([config], [lambda: folder], cache, on_similarity, on_epoch)[0])
+
+
+def train_runs(configs: Sequence[Config], folders: Sequence[Path]) -> list[FinishedRun | SimPGCNError]:
+    """Train runs side by side (see :mod:`simpgcn.training.replicas`), each into its folder.
+
+    A folder that holds a checkpoint is gone on with. What a run could not do is returned in its place, and does not
+    stop the others.
+    """
+    claims = [partial(_claim_or_resume, folder, config) for config, folder in zip(configs, folders, strict=True)]
+    return _run(configs, claims, cache=True, on_similarity=None, on_epoch=None)
 
 
 def _run(
-    config: Config,
-    find_folder: Callable[[], Path],
+    configs: Sequence[Config],
+    find_folders: Sequence[Callable[[], Path]],
     cache: bool,
     on_similarity: Callable[[float], None] | None,
     on_epoch: Callable[[Epoch], None] | None,
-) -> FinishedRun:
+) -> list[FinishedRun | SimPGCNError]:
     start = time.perf_counter()
     revision = git_revision()  # before anyone edits the code that is running
-    find_device(config.training.device)
-    data = load_graph(config)
-    problem = prepare(data, config, cache=cache, on_progress=on_similarity)
-    trainer = Trainer(problem, config)
-    folder = find_folder()
-    with _only_here(folder), _interruptible() as stop:
-        before = runs.read_checkpoint(folder, trainer)
-        training_start = time.perf_counter()
-
-        def seconds() -> dict[str, float]:
-            now = time.perf_counter()
-            spent = {
-                "similarity": problem.similarity_seconds,
-                "training": now - training_start,
-                "total": now - start,
-            }
-            return {name: round(value + before.get(name, 0.0), 4) for name, value in spent.items()}
-
+    find_device(configs[0].training.device)
+    graphs = [load_graph(config) for config in configs]
+    problem = prepare(graphs[0], configs[0], cache=cache, on_progress=on_similarity)
+    trainers = [Trainer(problem, configs[0])]
+    for config, graph in zip(configs[1:], graphs[1:], strict=True):
+        trainers.append(Trainer(with_split(problem, graph, config), config))
+    with ExitStack() as stack:
+        folders = []
+        for find in find_folders:
+            folders.append(find())
+            stack.enter_context(_only_here(folders[-1]))
+        stop = stack.enter_context(_interruptible())
+        clocks = [
+            _Clock(start, problem.similarity_seconds, len(trainers), runs.read_checkpoint(folder, trainer))
+            for folder, trainer in zip(folders, trainers, strict=True)
+        ]
+        members = list(zip(trainers, folders, clocks, strict=True))
         try:
-            _train(trainer, folder, seconds, on_epoch, stop)
-            interrupted = not trainer.finished
-            if interrupted:
-                runs.write_checkpoint(folder, trainer, seconds())
-            prediction = predict(trainer.best_model(), problem.inputs)
-            spent = seconds()
-            test = data.test_mask.numpy()
-            hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()
-            metrics = {
-                "dataset": config.data.name,
-                "model": config.model_name,
-                "seed": config.training.seed,
-                "split": config.data.split,
-                "test_accuracy": float(hit[test].mean()),
-                "val_accuracy": trainer.stopping.best,
-                "best_epoch": trainer.stopping.best_epoch,
-                "epochs": len(trainer.history),
-                "seconds": spent,
-                "peak_memory_mb": peak_memory_mb(problem.labels.nodes.device),
-                "versions": versions(),
-                "git": revision,
-            }
-            runs.write_history(folder, trainer.history)
-            runs.write_model(folder, trainer)
-            runs.write_table(runs.prediction_table(prediction, data.y), folder / "predictions.parquet")
-            runs.write_metrics(folder, metrics)
-            if not interrupted:
-                runs.remove_checkpoint(folder)
+            _train(members, on_epoch, stop)
+            return [_written(*member, graph, revision) for member, graph in zip(members, graphs, strict=True)]
         except Exception:
-            if not runs.has_checkpoint(folder):
-                shutil.rmtree(folder, ignore_errors=True)
+            for folder in folders:
+                if not runs.has_checkpoint(folder):
+                    shutil.rmtree(folder, ignore_errors=True)
             raise
-    return FinishedRun(folder, metrics, prediction, interrupted)
 
 
-def _train(
-    trainer: Trainer,
-    folder: Path,
-    seconds: Callable[[], dict[str, float]],
-    on_epoch: Callable[[Epoch], None] | None,
-    stop: Callable[[], bool],
-) -> None:
+class _Clock:
+    """The seconds of a run: its share of those spent on all that are trained together."""
+
+    def __init__(self, start: float, similarity: float, together: int, before: dict[str, float]) -> None:
+        self.start = start
+        self.training_start = time.perf_counter()
+        self.similarity = similarity
+        self.together = together
+        self.before = before
+
+    def read(self) -> dict[str, float]:
+        now = time.perf_counter()
+        spent = {
+            "similarity": self.similarity,
+            "training": (now - self.training_start) / self.together,
+            "total": self.training_start - self.start + (now - self.training_start) / self.together,
+        }
+        return {name: round(value + self.before.get(name, 0.0), 4) for name, value in spent.items()}
+
+
+_Member = tuple[Trainer, Path, _Clock]
+
+
+def _train(members: Sequence[_Member], on_epoch: Callable[[Epoch], None] | None, stop: Callable[[], bool]) -> None:
     saved = time.monotonic()
 
-    def after(epoch: Epoch) -> bool:
+    def after(_: Trainer, epoch: Epoch) -> bool:
         nonlocal saved
         if on_epoch is not None:
             on_epoch(epoch)
-        if time.monotonic() - saved > CHECKPOINT_SECONDS and not trainer.finished:
-            runs.write_checkpoint(folder, trainer, seconds())
+        if time.monotonic() - saved > CHECKPOINT_SECONDS:
+            for trainer, folder, clock in members:
+                if not trainer.finished:
+                    runs.write_checkpoint(folder, trainer, clock.read())
             saved = time.monotonic()
         return stop()
 
-    trainer.run(after)
+    train_together([trainer for trainer, _, _ in members], after)
+
+
+def _written(
+    trainer: Trainer, folder: Path, clock: _Clock, data: Data, revision: str | None
+) -> FinishedRun | SimPGCNError:
+    """Write what came out of a training into its folder."""
+    if trainer.error is not None:
+        shutil.rmtree(folder, ignore_errors=True)
+        return SimPGCNError(trainer.error)
+    config, problem = trainer.config, trainer.problem
+    interrupted = not trainer.finished
+    if interrupted:
+        runs.write_checkpoint(folder, trainer, clock.read())
+    prediction = predict(trainer.best_model(), problem.inputs)
+    test = data.test_mask.numpy()
+    hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()
+    metrics = {
+        "dataset": config.data.name,
+        "model": config.model_name,
+        "seed": config.training.seed,
+        "split": config.data.split,
+        "test_accuracy": float(hit[test].mean()),
+        "val_accuracy": trainer.stopping.best,
+        "best_epoch": trainer.stopping.best_epoch,
+        "epochs": len(trainer.history),
+        "seconds": clock.read(),
+        "together": clock.together,
+        "peak_memory_mb": peak_memory_mb(problem.labels.nodes.device),
+        "versions": versions(),
+        "git": revision,
+    }
+    runs.write_history(folder, trainer.history)
+    runs.write_model(folder, trainer)
+    runs.write_table(runs.prediction_table(prediction, data.y), folder / "predictions.parquet")
+    runs.write_metrics(folder, metrics)
+    if not interrupted:
+        runs.remove_checkpoint(folder)
+    return FinishedRun(folder, metrics, prediction, interrupted)
+
+
+def _raised(outcome: FinishedRun | SimPGCNError) -> FinishedRun:
+    if isinstance(outcome, SimPGCNError):
+        raise outcome
+    return outcome
 
 
 @contextmanager
@@ -214,6 +272,10 @@ def _claim(out: Path | None, config: Config) -> Path:
             continue
         runs.write_config(folder, config)
         return folder
+
+
+def _claim_or_resume(folder: Path, config: Config) -> Path:
+    return folder if runs.has_checkpoint(folder) else _claim(folder, config)
 
 
 def _taken(out: Path) -> SimPGCNError:

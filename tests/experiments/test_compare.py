@@ -14,7 +14,7 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.experiments import runner
 from simpgcn.experiments.compare import chosen_models, compare, draw_comparison, run_configs, write_comparison
 from simpgcn.nn.registry import METHODS
-from simpgcn.training import Trainer
+from simpgcn.training import replicas
 
 QUICK = {"training": {"epochs": 3, "device": "cpu"}}
 
@@ -46,13 +46,13 @@ def test_runs_share_splits_and_the_seed_is_the_run(mirror):
 def test_finished_runs_are_not_repeated_and_others_are(tmp_path, monkeypatch):
     first = quick_compare(tmp_path, ["gcn"])
     made = []
-    train = runner.train_run
+    train = runner.train_runs
 
-    def counting(config, folder):
-        made.append(config.training.seed)
-        return train(config, folder)
+    def counting(configs, folders):
+        made.extend(config.training.seed for config in configs)
+        return train(configs, folders)
 
-    monkeypatch.setattr(runner, "train_run", counting)
+    monkeypatch.setattr(runner, "train_runs", counting)
     assert quick_compare(tmp_path, ["gcn"]) == first
     assert made == []
     killed = runner.run_folder(tmp_path, run_configs("demo", "gcn", 3, QUICK)[1])
@@ -64,14 +64,14 @@ def test_finished_runs_are_not_repeated_and_others_are(tmp_path, monkeypatch):
 
 
 def test_one_failing_model_does_not_stop_the_others(tmp_path, monkeypatch):
-    train = runner.train_run
+    train = runner.train_runs
 
-    def failing(config, folder):
-        if config.model_name == "mlp":
+    def failing(configs, folders):
+        if configs[0].model_name == "mlp":
             raise RuntimeError("out of luck")
-        return train(config, folder)
+        return train(configs, folders)
 
-    monkeypatch.setattr(runner, "train_run", failing)
+    monkeypatch.setattr(runner, "train_runs", failing)
     mlp, gcn = quick_compare(tmp_path, ["mlp", "gcn"], 2)
     assert (mlp.runs, mlp.error) == (0, "RuntimeError: out of luck")
     assert gcn.runs == 2
@@ -79,25 +79,60 @@ def test_one_failing_model_does_not_stop_the_others(tmp_path, monkeypatch):
 
 def test_ctrl_c_ends_the_comparison_and_the_same_command_goes_on(tmp_path, monkeypatch):
     whole = quick_compare(tmp_path / "whole", ["gcn"], 3)
-    epoch = Trainer._epoch
+    advance = replicas._Replicas.advance
     seen = []
 
-    def interrupting(self):
-        seen.append(self.config.training.seed)
-        if len(seen) == 5:  # the second epoch of the second run
+    def interrupting(self, on_epoch):
+        seen.append(self.trainers[0].config.training.seed)
+        if len(seen) == 7:  # the second epoch of the second run; a run of three has a step more, to evaluate the last
             os.kill(os.getpid(), signal.SIGINT)
-        return epoch(self)
+        return advance(self, on_epoch)
 
-    monkeypatch.setattr(Trainer, "_epoch", interrupting)
+    monkeypatch.setattr(replicas._Replicas, "advance", interrupting)
     with pytest.raises(KeyboardInterrupt):
         quick_compare(tmp_path / "stopped", ["gcn"], 3)
-    assert seen == [0, 0, 0, 1, 1]
+    assert seen == [0, 0, 0, 0, 1, 1, 1]
     assert quick_compare(tmp_path / "stopped", ["gcn"], 3)[0].test_mean == whole[0].test_mean
-    assert seen == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert seen == [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]
+
+
+def test_runs_side_by_side_are_those_alone(tmp_path, monkeypatch):
+    """SimP-GCN's runs of several splits in one go, one of them going on from its checkpoint, one without success."""
+    changes = {"model": {"hidden_channels": 4, "pretext_samples": 100}, **QUICK}
+    alone = compare("demo", ["simpgcn"], 4, tmp_path / "alone", workers=1, changes=changes)
+    monkeypatch.setattr(runner, "how_many", lambda *sizes: 10)
+    sizes = []
+    train = runner.train_runs
+    monkeypatch.setattr(runner, "train_runs", lambda c, f: sizes.append(len(c)) or train(c, f))
+    together = compare("demo", ["simpgcn"], 4, tmp_path / "together", workers=1, changes=changes)
+    assert sizes == [4]
+    assert together[0].test_mean == pytest.approx(alone[0].test_mean, abs=1.0)
+    for config in run_configs("demo", "simpgcn", 4, changes):
+        here, there = (
+            json.loads((runner.run_folder(tmp_path / base, config) / "metrics.json").read_text())
+            for base in ("alone", "together")
+        )
+        assert (here["together"], there["together"]) == (1, 4)
+        assert here["val_accuracy"] == pytest.approx(there["val_accuracy"], abs=0.01)
+
+
+def test_a_fault_in_company_is_told_of_the_run_that_has_it(tmp_path, monkeypatch):
+    changes = {"model": {"hidden_channels": 4, "pretext_samples": 100}, **QUICK}
+    monkeypatch.setattr(runner, "how_many", lambda *sizes: 10)
+    train = runner.train_runs
+
+    def failing(configs, folders):
+        if any(config.training.seed == 1 for config in configs):
+            raise RuntimeError("out of luck")
+        return train(configs, folders)
+
+    monkeypatch.setattr(runner, "train_runs", failing)
+    (row,) = compare("demo", ["simpgcn"], 3, tmp_path, workers=1, changes=changes)
+    assert (row.runs, row.error) == (2, "RuntimeError: out of luck")
 
 
 def test_a_dying_process_is_told(tmp_path, monkeypatch):
-    monkeypatch.setattr(runner, "_one", _die)
+    monkeypatch.setattr(runner, "_many", _die)
     with pytest.raises(SimPGCNError, match="a process died"):
         compare("demo", ["mlp"], 2, tmp_path, workers=2, changes=QUICK)
 

@@ -107,4 +107,4 @@ def draw_scaling(points: Sequence[Point], path: Path) -> None:
 def _train(config: Config, nodes: int) -> tuple[float, float]:
     problem = prepare(made_up(Size(nodes, 5, 500, 25, 10)), config, cache=False)
     trainer = Trainer(problem, config)
-    return problem.similarity_seconds, seconds(trainer.run, trainer.device) / config.training.epochs
+    return problem.similarity_seconds, seconds(trainer.run, problem.labels.nodes.device) / config.training.epochs

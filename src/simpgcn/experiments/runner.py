@@ -18,7 +18,9 @@ from filelock import FileLock, Timeout
 from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
-from simpgcn.train_run import resume_run, train_run
+from simpgcn.nn.registry import find_method
+from simpgcn.train_run import FinishedRun, train_runs
+from simpgcn.training import alike, find_device, how_many, load_graph
 
 
 class Outcome(NamedTuple):
@@ -49,69 +51,130 @@ def run_all(
 ) -> list[Outcome]:
     """Train every configuration, in its order, and return what became of each.
 
-    Finished runs below ``base`` are read, unfinished ones resumed, and a failing one does not stop the others.
+    Finished runs below ``base`` are read, unfinished ones resumed, and a failing one does not stop the others. Runs
+    that differ in seed, split and such are trained side by side where that is faster.
 
     Args:
         configs: The runs.
         base: Where their folders are.
-        workers: Processes at once; as many as there are cores if left out.
+        workers: Processes at once; as many as there are cores, or one for a GPU, if left out.
         on_outcome: Called after every run.
     """
-    workers = min(workers or os.cpu_count() or 1, max(1, len(configs)))
     base.mkdir(parents=True, exist_ok=True)
-    jobs = [(config, base, max(1, (os.cpu_count() or 1) // workers)) for config in configs]
-    outcomes = []
+    workers = workers or default_workers(configs)
+    batches = _batches(configs, workers)
+    workers = min(workers, max(1, len(batches)))
+    jobs = [(batch, base, max(1, (os.cpu_count() or 1) // workers)) for batch in batches]
+    done: dict[Config, Outcome] = {}
+
+    def tell(outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            done[outcome.config] = outcome
+            if on_outcome is not None:
+                on_outcome(outcome)
+
     if workers == 1:
         for job in jobs:
-            outcomes.append(_one(job))
-            if on_outcome is not None:
-                on_outcome(outcomes[-1])
-        return outcomes
-    done: dict[int, Outcome] = {}
+            tell(_many(job))
+        return [done[config] for config in configs]
     # Fresh processes: torch's threads do not survive a fork. No more jobs are handed out than run at once, so that
     # after Ctrl-C nothing is left in a queue.
     pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
     try:
-        waiting = list(enumerate(jobs))[::-1]
-        running: dict[Future[Outcome], int] = {}
+        waiting = jobs[::-1]
+        running: set[Future[list[Outcome]]] = set()
         while waiting or running:
             while waiting and len(running) < workers:
-                place, job = waiting.pop()
-                running[pool.submit(_one, job)] = place
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                done[running.pop(future)] = outcome = future.result()
-                if on_outcome is not None:
-                    on_outcome(outcome)
+                running.add(pool.submit(_many, waiting.pop()))
+            ready, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in ready:
+                tell(future.result())
     except BrokenProcessPool:
         raise SimPGCNError(
             "a process died, perhaps for lack of memory: give the same command again with fewer --workers; "
             "finished runs are kept"
         ) from None
     finally:
-        pool.shutdown(wait=len(done) == len(jobs), cancel_futures=True)
-    return [done[place] for place in range(len(jobs))]
+        pool.shutdown(wait=len(done) == len(set(configs)), cancel_futures=True)
+    return [done[config] for config in configs]
 
 
-def _one(job: tuple[Config, Path, int]) -> Outcome:
-    config, base, threads = job
+def default_workers(configs: Sequence[Config]) -> int:
+    """As many processes as there are cores; one for a GPU, where runs are trained side by side instead."""
+    on_gpu = any(find_device(config.training.device).type == "cuda" for config in configs)
+    return 1 if on_gpu else os.cpu_count() or 1
+
+
+def _batches(configs: Sequence[Config], workers: int) -> list[list[Config]]:
+    """The configurations in groups that can be trained side by side, enough of them for all workers."""
+    groups: dict[Config, list[Config]] = {}
+    for config in dict.fromkeys(configs):
+        key = alike(config) if find_method(config.model_name).replicable else config
+        groups.setdefault(key, []).append(config)
+    batches = []
+    for group in groups.values():
+        size = -(-len(group) // workers)
+        batches += [group[start : start + size] for start in range(0, len(group), size)]
+    return batches
+
+
+def _many(job: tuple[list[Config], Path, int]) -> list[Outcome]:
+    """Finish the runs of a batch, as many side by side as is fast."""
+    configs, base, threads = job
     torch.set_num_threads(threads)
+    errors: dict[Config, str] = {}
+    missing = [config for config in configs if not _is_finished(run_folder(base, config))]
+    while missing:
+        chosen, missing = _side_by_side(missing)
+        errors |= _tried(chosen, base)
+    return [_outcome(config, base, errors.get(config)) for config in configs]
+
+
+def _side_by_side(configs: list[Config]) -> tuple[list[Config], list[Config]]:
+    """The first of the configurations, with those to train beside it, and the rest."""
+    config, count = configs[0], 1
+    if len(configs) > 1:
+        x = load_graph(config).x
+        count = how_many(x.size(0), x.size(1), config, find_device(config.training.device))
+    return configs[:count], configs[count:]
+
+
+def _tried(configs: list[Config], base: Path) -> dict[Config, str]:
+    """Train these runs, and return what went wrong with which."""
+    try:
+        return _train(configs, base)
+    except Exception as error:
+        if len(configs) == 1:  # a fault of one model must not lose the others' work
+            return {configs[0]: str(error) if isinstance(error, SimPGCNError) else f"{type(error).__name__}: {error}"}
+        return {key: value for config in configs for key, value in _tried([config], base).items()}
+
+
+def _is_finished(folder: Path) -> bool:
+    return (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder)
+
+
+def _train(configs: list[Config], base: Path) -> dict[Config, str]:
+    """Train these runs side by side and return what went wrong, if anything."""
+    folders = [run_folder(base, config) for config in configs]
+    for folder in folders:
+        if not runs.has_checkpoint(folder):
+            _clear(folder)
+    outcomes = train_runs(configs, folders)
+    if any(isinstance(outcome, FinishedRun) and outcome.interrupted for outcome in outcomes):
+        raise KeyboardInterrupt  # their checkpoints are kept; the runs after them must not start
+    return {c: str(outcome) for c, outcome in zip(configs, outcomes, strict=True) if isinstance(outcome, SimPGCNError)}
+
+
+def _outcome(config: Config, base: Path, error: str | None) -> Outcome:
+    if error is not None:
+        return Outcome(config, None, 0, error)
     folder = run_folder(base, config)
     try:
-        interrupted = False
-        if runs.has_checkpoint(folder):
-            interrupted = resume_run(folder).interrupted
-        elif not (folder / "metrics.json").is_file():
-            _clear(folder)
-            interrupted = train_run(config, folder).interrupted
-        if interrupted:
-            raise KeyboardInterrupt  # its checkpoint is kept; the runs after it must not start
         saved = runs.read_model(folder, config)
         parameters = sum(value.numel() for value in saved.model.parameters() if value.requires_grad)
         return Outcome(config, runs.read_metrics(folder), parameters, None)
-    except SimPGCNError as error:
-        return Outcome(config, None, 0, str(error))
-    except Exception as error:  # a fault of one model must not lose the others' work
-        return Outcome(config, None, 0, f"{type(error).__name__}: {error}")
+    except SimPGCNError as problem:
+        return Outcome(config, None, 0, str(problem))
 
 
 def _clear(folder: Path) -> None:

@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,7 +20,16 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.experiments.compare import run_configs
 from simpgcn.files import replacing
 from simpgcn.nn.registry import find_method
-from simpgcn.training import Epoch, Trainer, load_graph, prepare
+from simpgcn.training import (
+    Epoch,
+    Trainer,
+    find_device,
+    how_many,
+    load_graph,
+    prepare,
+    train_together,
+    with_split,
+)
 
 if TYPE_CHECKING:
     import optuna
@@ -113,22 +122,28 @@ def tune(
 
     def objective(trial: Any) -> float:
         chosen = {key: trial.suggest_categorical(key, values) for key, values in ranges.items()}
-        total = 0.0
-        for run, config in enumerate(configs):
-            config = with_settings(config, chosen)
-            trainer = Trainer(prepare(graphs[config.data.split], config), config)
+        tried = [with_settings(config, chosen) for config in configs]
+        best: list[float] = []
+        for number, trainers in enumerate(_groups(tried, graphs)):
 
-            def watch(epoch: Epoch, done: float = total, run: int = run, trainer: Trainer = trainer) -> bool:
-                if epoch.epoch % REPORT_EVERY:
+            def watch(
+                trainer: Trainer,
+                epoch: Epoch,
+                number: int = number,
+                group: list[Trainer] = trainers,
+                before: tuple[float, ...] = tuple(best),
+            ) -> bool:
+                if epoch.epoch % REPORT_EVERY or trainer is not group[-1]:
                     return False
-                trial.report((done + trainer.stopping.best) / (run + 1), run * 10_000 + epoch.epoch)
-                return trial.should_prune()
+                so_far = [*before, *(one.stopping.best for one in group)]
+                trial.report(sum(so_far) / len(so_far), number * 10_000 + epoch.epoch)
+                return bool(trial.should_prune())
 
-            trainer.run(watch)
-            if not trainer.finished:
+            train_together(trainers, watch)
+            if not all(trainer.finished and trainer.error is None for trainer in trainers):
                 raise optuna.TrialPruned
-            total += trainer.stopping.best
-        return total / len(configs)
+            best += [trainer.stopping.best for trainer in trainers]
+        return sum(best) / len(best)
 
     finished = (optuna.trial.TrialState.COMPLETE, optuna.trial.TrialState.PRUNED)
     missing = trials - len(study.get_trials(deepcopy=False, states=finished))
@@ -146,6 +161,19 @@ def tune(
     )
     _write(result, study, {"data": {"name": dataset}, "model_name": model}, changes or {}, folder)
     return result
+
+
+def _groups(configs: list[Config], graphs: dict[int, Data]) -> Iterator[list[Trainer]]:
+    """The trainers of a trial's runs, those together that are trained side by side."""
+    first = configs[0]
+    x = graphs[first.data.split].x
+    size = 1
+    if find_method(first.model_name).replicable:
+        size = how_many(x.size(0), x.size(1), first, find_device(first.training.device))
+    for start in range(0, len(configs), size):
+        group = configs[start : start + size]
+        problem = prepare(graphs[group[0].data.split], group[0])
+        yield [Trainer(with_split(problem, graphs[config.data.split], config), config) for config in group]
 
 
 def with_settings(config: Config, chosen: dict[str, Any]) -> Config:

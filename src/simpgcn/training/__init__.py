@@ -4,7 +4,7 @@ from simpgcn.training.epoch import Epoch
 from simpgcn.training.objective import Labels, Objective
 from simpgcn.training.prediction import Prediction, predict
 from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare, with_split
-from simpgcn.training.replicas import alike, train_together
+from simpgcn.training.replicas import alike, how_many, train_together
 from simpgcn.training.stopping import EarlyStopping
 from simpgcn.training.trainer import Trainer
 
@@ -18,6 +18,7 @@ __all__ = [
     "Trainer",
     "alike",
     "find_device",
+    "how_many",
     "load_graph",
     "model_inputs",
     "predict",

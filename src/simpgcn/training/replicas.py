@@ -34,6 +34,10 @@ if TYPE_CHECKING:
 
 # Steps between two looks of the host at a GPU.
 CUDA_WINDOW = 32
+# Bytes of hidden states that a core's cache holds beside all else.
+CACHE = 1 << 20
+# Copies of a run's hidden states and of its parameters that a GPU holds in a step, with what is being computed.
+STATES, PARAMETERS = 24, 12
 # Steps run as they are before one is captured: they compile the kernels and fill the memory pools.
 WARM_UP = 1
 
@@ -59,6 +63,24 @@ def alike(config: Config) -> Config:
         model=replace(config.model, **own),
         training=replace(config.training, seed=0, lr=1.0, weight_decay=0.0, epochs=1, patience=1),
     )
+
+
+def how_many(nodes: int, features: int, config: Config, device: torch.device) -> int:
+    """How many runs to train side by side: on a CPU as the cache of a core has room for, on a GPU as its memory has.
+
+    A CPU gains from it on small graphs, where a step is mostly overhead, and loses where the runs' hidden states push
+    each other out of the cache.
+
+    >>> small, large = (how_many(n, 500, Config(), torch.device("cpu")) for n in (200, 20_000))
+    >>> small, large
+    (10, 1)
+    """
+    hidden = getattr(config.model, "hidden_channels", 1) * torch.float32.itemsize
+    if device.type != "cuda":
+        return max(1, CACHE // (nodes * hidden))
+    free, _ = torch.cuda.mem_get_info(device)
+    samples = getattr(config.model, "pretext_samples", 0)
+    return max(1, free // 2 // (hidden * (STATES * nodes + PARAMETERS * features + 4 * samples)))
 
 
 def train_together(
@@ -129,10 +151,12 @@ class _Replicas:
 
     def advance(self, on_epoch: Callable[[Trainer, Epoch], bool | None] | None) -> bool:
         """Make the steps of a window and tell what happened in them; True if ``on_epoch`` wants to stop."""
-        for _ in range(self.window):
+        left = max(trainer.epochs - trainer.updates for trainer in self.trainers if not trainer.finished)
+        steps = min(self.window, left + 1)
+        for _ in range(steps):
             self._replay()
         self.place.zero_()
-        records, updates, losses = self.records.tolist(), self.updates.tolist(), self.losses.cpu()
+        records, updates, losses = self.records[:steps].tolist(), self.updates.tolist(), self.losses.cpu()
         told = []
         for step in records:
             for trainer, record in zip(self.trainers, step, strict=True):

@@ -23,8 +23,8 @@ _ROUNDS = tl.constexpr(ROUNDS)
 # Measured on an H200: entries of a row read at once, entries a program reads in all before a row is split, columns.
 NEIGHBORS = 16
 PIECE = 64
-COLUMNS = 128
-PAIRS = 64
+COLUMNS = 256
+PAIRS = 32
 
 
 class _Rows(NamedTuple):
@@ -604,4 +604,4 @@ def _offset(call: int) -> int:
 
 
 def _warps(block: int) -> int:
-    return 1 if block <= 16 else 2 if block <= 64 else 4
+    return max(1, block // 128)

@@ -1,0 +1,118 @@
+"""The kernels against the operators' torch code, in Triton's interpreter where there is no GPU."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from simpgcn.nn import mixing, pair_scores
+from simpgcn.nn.dropout import _mask, scale, threshold
+from simpgcn.nn.randomness import _permuted, half_keys, seed_key
+from simpgcn.nn.sparse_matrix import SparseMatrix
+from simpgcn.training.adam import BETAS, EPSILON, Adam, AdamSettings
+
+pytest.importorskip("triton")
+kernels = pytest.importorskip("simpgcn.nn.kernels.triton_kernels")
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+RUNS = 2
+KEYS = torch.tensor([seed_key(0), seed_key(5) + 3])
+
+
+@pytest.fixture(autouse=True)
+def seeded():
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        yield
+
+
+def here(*tensors):
+    return tuple(x.to(DEVICE) for x in tensors)
+
+
+def random_matrix(rows, columns):
+    dense = torch.rand(rows, columns) * (torch.rand(rows, columns) < 0.4)
+    dense[rows // 2] = 0
+    return SparseMatrix(dense)
+
+
+@pytest.mark.parametrize(("total", "count"), [(1, 1), (5, 5), (1000, 300)])
+def test_draw(total, count):
+    drawn = kernels.draw(KEYS.to(DEVICE), 2, total, count).cpu()
+    for run in range(RUNS):
+        assert torch.equal(drawn[run], _permuted(torch.arange(count), half_keys(int(KEYS[run]), 2), total))
+
+
+@pytest.mark.parametrize("p", [0.5, 0.3])
+@pytest.mark.parametrize("width", [1, 7, 300])
+def test_dropout(p, width):
+    x = torch.rand(11, RUNS, width)
+    dropped = kernels.dropout(x.to(DEVICE), KEYS.to(DEVICE), 1, threshold(p), scale(p)).cpu()
+    for run in range(RUNS):
+        mask = _mask(int(KEYS[run]), 1, p, (11, width), torch.float32)
+        torch.testing.assert_close(dropped[:, run], x[:, run] * mask)
+    alone = kernels.dropout(x[:, 1].contiguous().to(DEVICE), KEYS[1].to(DEVICE), 1, threshold(p), scale(p)).cpu()
+    assert torch.equal(alone, dropped[:, 1])
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("piece", [2, 64])
+def test_product_with_rows_whole_and_in_pieces(transposed, piece, monkeypatch):
+    monkeypatch.setattr(kernels, "PIECE", piece)
+    matrix = random_matrix(9, 12)
+    csr = matrix.transpose if transposed else matrix.matrix
+    for shape in ((5,), (300,), (RUNS, 5)):
+        x = torch.rand(csr.size(1), *shape)
+        expected = (csr @ x.reshape(csr.size(1), -1)).view(csr.size(0), *shape)
+        product = kernels.multiply(matrix.to(DEVICE), x.to(DEVICE), transposed)
+        torch.testing.assert_close(product.cpu(), expected)
+    assert (kernels._rows(matrix.to(DEVICE), transposed).pieces is None) == (piece == 64)
+
+
+@pytest.mark.parametrize("loops", [0, 1])
+def test_mix(loops):
+    structure, features = random_matrix(9, 9), random_matrix(9, 9)
+    product, bias = torch.randn(9, RUNS, 5 + 1 + loops), torch.randn(RUNS, 5)
+    scores, gamma = torch.randn(RUNS, 1), torch.rand(RUNS)
+    loop_bias = torch.randn(RUNS, 1) if loops else torch.zeros(RUNS, 1)
+    arguments = scores, loop_bias, gamma, bias
+    expected = mixing._Mix.forward(product, structure, features, *arguments, True)
+    there = structure.to(DEVICE), features.to(DEVICE)
+    for ours, theirs in zip(kernels.mix(product.to(DEVICE), *there, *here(*arguments)), expected, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs)
+    _, s, k, difference = expected
+    hidden, s_bar, k_bar = torch.randn(9, RUNS, 5), torch.randn(9, RUNS), torch.randn(9, RUNS)
+    for more in ((None, None), (s_bar, k_bar)):
+        gradient = mixing._gradient(hidden, product, structure, features, s, k, difference, gamma, bias, *more)
+        moved = [None if x is None else x.to(DEVICE) for x in more]
+        ours = kernels.mix_backward(*here(hidden, product), *there, *here(s, k, difference, gamma, bias), *moved)
+        torch.testing.assert_close(ours.cpu(), gradient)
+
+
+def test_pair_scores():
+    hidden, nodes = torch.randn(9, RUNS, 21), torch.randint(0, 9, (RUNS, 2, 50))
+    weight, gradient = torch.randn(RUNS, 21), torch.randn(RUNS, 50)
+    scores, difference = pair_scores._PairScores.forward(hidden, nodes, weight)
+    torch.testing.assert_close(kernels.pair_scores(*here(hidden, nodes, weight)).cpu(), scores)
+    hidden_bar, weight_bar = torch.zeros_like(hidden), torch.zeros_like(weight)
+    for run in zip(hidden_bar.unbind(1), weight_bar, gradient, nodes, weight, difference, strict=True):
+        pair_scores._accumulate(*run)
+    ours = kernels.pair_scores_backward(*here(gradient, hidden, nodes, weight))
+    for x, y in zip(ours, (hidden_bar, weight_bar), strict=True):
+        torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("decays", [[(3, 0.5), (4, 0.0)], [(7, 0.1)]])
+def test_adam_is_torchs(decays):
+    settings = [AdamSettings(0.1, 0, decays), AdamSettings(0.01, 0, decays)]
+    theirs = torch.randn(RUNS, 7)
+    ours, *moments = here(theirs.clone(), *torch.zeros(2, RUNS, 7))
+    adam = Adam(theirs, torch.zeros(RUNS, 7), torch.zeros(RUNS, 7), settings)
+    decay = torch.tensor([[value for size, value in decays for _ in range(size)]] * RUNS)
+    decay = decay[:, :1] if len(decays) == 1 else decay
+    lr, decay = here(torch.tensor([0.1, 0.01]), decay)
+    for number in range(1, 30):
+        gradient, count = torch.randn(RUNS, 7), torch.tensor([number] * RUNS)
+        adam.step(gradient, count)
+        kernels.adam(ours, gradient.to(DEVICE), *moments, lr, decay.contiguous(), count.to(DEVICE), BETAS, EPSILON)
+    torch.testing.assert_close(ours.cpu(), theirs)
