@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from simpgcn.errors import SimPGCNError
 from simpgcn.similarity import exact, nearest_neighbors
-from simpgcn.similarity.exact import tie_order
+from simpgcn.similarity.dots import EXACT_NORM2
+from simpgcn.similarity.ties import tie_order
 
 
 def brute_force(x: torch.Tensor, i: int, count: int, seed: int, *, largest: bool) -> list[int]:
@@ -83,13 +84,13 @@ def test_nothing_larger_than_a_block_is_made(monkeypatch, n, d):
     """Neither scores of n × n nor, for many columns, dense rows of block × d."""
     monkeypatch.setattr(exact, "BLOCK_ENTRIES", 100_000)
     made = []
-    dots = exact._dots
+    dots = exact.dots
 
-    def spy(x, start, stop):
-        made.append((stop - start) * max(x.shape))
-        return dots(x, start, stop)
+    def spy(x, rows):
+        made.append(rows.numel() * max(x.shape))
+        return dots(x, rows)
 
-    monkeypatch.setattr(exact, "_dots", spy)
+    monkeypatch.setattr(exact, "dots", spy)
     x = torch.sparse_coo_tensor(torch.stack([torch.arange(n), torch.randint(d, (n,))]), torch.ones(n), (n, d))
     nearest_neighbors(x.coalesce().to_sparse_csr(), 2, farthest=2)
     assert max(made) <= 100_000
@@ -101,7 +102,7 @@ def test_multiples_of_a_row_tie_exactly(high):
     generator = torch.Generator().manual_seed(high)
     base = torch.randint(0, 3, (12, 3), generator=generator)
     x = (base.repeat(4, 1) * torch.randint(1, high // 4, (48, 1), generator=generator)).clamp(max=high).float()
-    assert x.square().sum(1).max() <= exact.EXACT_NORM2
+    assert x.square().sum(1).max() <= EXACT_NORM2
     found = nearest_neighbors(x, 20, farthest=20, seed=1)
     for i in range(48):
         assert found.near[i].tolist() == brute_force(x, i, 20, 1, largest=True)
