@@ -18,6 +18,7 @@ passed over is farther, by more than its rounding errors, than what it kept. The
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -56,7 +57,7 @@ class Block(NamedTuple):
     proved: Tensor
 
 
-Pass = Callable[[Comparable, Tensor, int, int, int], Iterator[Block]]
+Pass = Callable[[Tensor, int, int, int], Iterator[Block]]
 
 
 def exact_neighbors(
@@ -77,9 +78,9 @@ def exact_neighbors(
         torch.empty(n, farthest, device=device),
     )
     left = torch.arange(n, device=device)
-    for search in _passes(features):
+    for search in _passes(features, k, farthest):
         unproved = []
-        for block in search(features, left, k, farthest, seed):
+        for block in search(left, k, farthest, seed):
             for whole, part in zip(found, block.found, strict=True):
                 whole[block.rows] = part
             unproved.append(block.rows[~block.proved])
@@ -92,13 +93,23 @@ def exact_neighbors(
     return found
 
 
-def _passes(features: Comparable) -> list[Pass]:
-    return [_whole] if features.whole else [_single, _double]
+def _passes(features: Comparable, k: int, farthest: int) -> list[Pass]:
+    blocked = [_whole] if features.whole else [_single, _double]
+    return _fused(features, k, farthest) + [partial(search, features) for search in blocked]
+
+
+def _fused(features: Comparable, k: int, farthest: int) -> list[Pass]:
+    if features.x.device.type != "cuda":
+        return []
+    try:
+        from simpgcn.similarity import fused
+    except ImportError:  # a CUDA build of PyTorch without Triton
+        return []
+    return fused.passes(features, k, farthest)
 
 
 def _whole(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
     x, norm2, _ = features
-    scale = torch.where(norm2 > 0, 1 / norm2, 0).sqrt().unsqueeze(1)
     divisor = norm2.masked_fill(norm2 == 0, 1)  # only where a zero row would divide 0 by 0
     signed = bool((stored_values(x) < 0).any())
     for block in rows.split(_block_rows(x)):
@@ -107,8 +118,7 @@ def _whole(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int)
         key.div_(divisor)
         near_key, near = _others(key, k, block, seed, largest=True)
         far_key, far = _others(key, farthest, block, seed, largest=False)
-        own = scale[block]
-        found = Neighbors(near, _root(near_key) * own, far, _root(far_key) * own)
+        found = Neighbors(near, cosine(near_key, norm2[block]), far, cosine(far_key, norm2[block]))
         yield Block(block, found, torch.ones_like(block, dtype=torch.bool))
 
 
@@ -170,5 +180,12 @@ def _block_entries(device: torch.device) -> int:
     return max(BLOCK_ENTRIES, min(CUDA_BLOCK_ENTRIES, free // CUDA_BYTES_PER_ENTRY))
 
 
-def _root(key: Tensor) -> Tensor:
-    return key.abs().sqrt().copysign(key)
+def cosine(key: Tensor, norm2: Tensor) -> Tensor:
+    """The similarities that rows of squared length ``norm2`` have by their keys ``[b, c]``.
+
+    >>> cosine(torch.tensor([[4.0, -1.0]]), torch.tensor([4.0]))
+    tensor([[ 1.0000, -0.5000]])
+    """
+    # In float64, whose last bits, in which devices differ, rounding takes away.
+    square = key.double().abs() / norm2.masked_fill(norm2 == 0, 1).unsqueeze(1)
+    return square.sqrt().float().copysign(key)

@@ -50,7 +50,7 @@ def first(
         tied = key == edge.masked_fill(~torn.unsqueeze(1), torch.nan)  # no copy of the torn rows: nothing equals NaN
         drawn = _draw_tied(tied, rows, columns, count, seed).gather(1, place.clamp(min=0))
         places = torch.where(torn.unsqueeze(1) & (place >= 0), drawn, places)
-    chosen = places if columns is None else columns.gather(1, places)
+    chosen = places if columns is None else columns.gather(1, places).long()
     # Within the chosen, sort by key, then by hash: a stable sort on the second of the two first.
     by_hash = tie_order(rows.unsqueeze(1), chosen, seed).argsort(dim=1)
     values, chosen = values.gather(1, by_hash), chosen.gather(1, by_hash)
@@ -142,7 +142,7 @@ def _begins_with_zeros(i: Tensor, j: Tensor, bits: Tensor, seed: int) -> Tensor:
 
 
 def _scatter(j: Tensor) -> Tensor:
-    return (j * 0x9E3779B9) & _WORD
+    return (j.long() * 0x9E3779B9) & _WORD
 
 
 def _mix(z: Tensor) -> Tensor:
