@@ -20,10 +20,10 @@ RESULTS = Path(__file__).parent / "results"
 
 
 def ours(x) -> None:
-    from simpgcn.data import binarize
+    from simpgcn.data.features import binarize, compact
     from simpgcn.similarity import feature_edges, nearest_neighbors, similarity_pairs
 
-    found = nearest_neighbors(binarize(x, "always"), 20, farthest=5)
+    found = nearest_neighbors(binarize(compact(x), "always"), 20, farthest=5)
     feature_edges(found)
     similarity_pairs(found, 5)
 

@@ -26,7 +26,7 @@ from torch import Tensor
 
 from simpgcn.data.features import stored_values, with_values
 from simpgcn.similarity.dots import Comparable, comparable, dots, full_precision, pair_dots, rounding_bound
-from simpgcn.similarity.ties import first, top
+from simpgcn.similarity.ties import first
 
 # Scores held at once, in entries: 4 MB of float32 stay in a core's reach, and so do a few temporaries.
 BLOCK_ENTRIES = 1 << 20
@@ -149,10 +149,10 @@ def _ranked(
 ) -> tuple[Tensor, Tensor, Tensor]:
     _mask_itself(score, rows, largest=largest)
     width = min(count + SLACK, score.size(1) - 1)
-    rough, columns = top(score, width, largest=largest)
-    value, chosen = first(
-        pair_dots(x, rows, columns).float(), count, rows, seed, largest=largest, columns=columns
-    )
+    rough, columns = first(score, width, rows, seed, largest=largest)
+    columns = columns.sort(dim=1).values
+    value = pair_dots(x, rows, columns).float()
+    value, chosen = first(value, count, rows, seed, largest=largest, columns=columns)
     if count == 0 or width == score.size(1) - 1:
         return value, chosen, torch.ones_like(rows, dtype=torch.bool)
     gap = value[:, -1] - rough[:, -1]

@@ -27,7 +27,7 @@ from torch import Tensor
 from simpgcn.data.features import csr_rows, is_sparse
 from simpgcn.similarity.dots import Comparable, rounding_bound
 from simpgcn.similarity.exact import Block, Neighbors, Pass, cosine
-from simpgcn.similarity.ties import first, row_hash, tie_order, top
+from simpgcn.similarity.ties import first, ranked, row_hash, tie_order, top
 
 # Columns that share one extreme.
 GROUP = 64
@@ -138,19 +138,18 @@ class Fused:
         extreme, chosen = top(extremes, kept, largest=largest)
         nothing_passed_over = kept == self.groups
         within = torch.arange(GROUP, dtype=torch.int32, device=rows.device)
-        columns = (chosen.int().unsqueeze(2) * GROUP + within).flatten(1)
+        columns = (chosen.int().sort(dim=1).values.unsqueeze(2) * GROUP + within).flatten(1)
         score = self._dots(rows, columns, torch.float32, largest=largest)
         passed_over = extreme[:, -1]
         if self.whole:
             score = score.mul_(score.abs()).div_(self.divisor[columns.long()])
             key, picked = first(score, count, rows, seed, largest=largest, columns=columns)
-            order = tie_order(rows, picked[:, -1], seed) >> 32
-            last = _packed(key[:, -1], order, largest=largest)
+            last = ranked(key[:, -1], tie_order(rows, picked[:, -1], seed) >> 32, largest=largest)
             similarity = cosine(key, self.norm2[rows])
-            proved = (last > passed_over if largest else last < passed_over) | nothing_passed_over
+            proved = (last < (~passed_over if largest else passed_over)) | nothing_passed_over
         else:
             rough, places = top(score, min(count + RANKED_SLACK, score.size(1)), largest=largest)
-            columns = columns.gather(1, places)
+            columns = columns.gather(1, places).sort(dim=1).values
             exact = self._dots(rows, columns, torch.float64, largest=largest).float()
             similarity, picked = first(exact, count, rows, seed, largest=largest, columns=columns)
             sign = 1 if largest else -1
@@ -184,13 +183,6 @@ def _padded_depth(d: int) -> int:
     if d <= RESIDENT_DEPTH:
         return max(16, triton.next_power_of_2(d))
     return triton.cdiv(d, DEPTH_STEP) * DEPTH_STEP
-
-
-def _packed(key: Tensor, order: Tensor, *, largest: bool) -> Tensor:
-    """As in the kernel: an integer that ranks by key, then by hash."""
-    bits = (key + 0.0).view(torch.int32).long()  # + 0.0 makes -0.0 the 0.0 it equals
-    bits = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits)
-    return (bits << 31) | (0x7FFFFFFF - order if largest else order)
 
 
 @triton.jit
@@ -242,6 +234,7 @@ def _group_extremes(
             z = (z ^ (z >> 16)) * 0x21F0AAAD
             z = (z ^ (z >> 15)) * 0x735A2D97
             order = ((z ^ (z >> 15)) >> 1).to(tl.int64)
+            # As simpgcn.similarity.ties.ranked, best lowest; for the nearest that is the largest of its complement.
             highest = tl.max(tl.reshape(bits | (0x7FFFFFFF - order), (M, P, G)), axis=2)
             lowest = tl.min(tl.reshape(bits | order, (M, P, G)), axis=2)
         else:

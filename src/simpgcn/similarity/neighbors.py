@@ -26,7 +26,8 @@ def nearest_neighbors(
 
     The search is exact and holds ``O(n·k)`` results and one block of scores. A row is never its own
     neighbour; a zero row has similarity 0 to every other. Equal similarities are ordered at random by
-    ``seed``, the same way on every device.
+    ``seed``, the same way on every device. Small whole numbers are compared exactly; other features as float32
+    unit rows, whose dot products are added up in float64 and rounded to float32.
 
     Args:
         x: Features ``[n, d]``, dense or sparse CSR, on CPU or CUDA.

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 
 _WORD = 0xFFFFFFFF
 _FIRST_FACTOR, _SECOND_FACTOR = 0x21F0AAAD, 0x735A2D97
-# Ties are counted on every sixteenth column: the count only decides how many of them are worth hashing in full.
+# Ties are counted on every sixteenth column: the count only decides how much of their hashes to look at.
 _SAMPLE = 16
 # The leading bits of a hash that its last step leaves alone.
 _LEADING_BITS = 15
@@ -30,32 +31,45 @@ def first(
         rows: The node of each row ``[b]``, for the hash.
         seed: Orders equal keys.
         largest: Largest first, or smallest first.
-        columns: The node of each key ``[b, c]``; its column if left out.
+        columns: The node of each key ``[b, c]``, ascending in each row; its column if left out.
 
     >>> key = torch.tensor([[0.0, 2.0, 1.0, 3.0]])
     >>> first(key, 2, torch.tensor([0]), seed=0, largest=True)
     (tensor([[3., 2.]]), tensor([[3, 1]]))
     """
-    n = key.size(1)
     if count == 0:
         return key.new_empty(key.size(0), 0), torch.empty(key.size(0), 0, dtype=torch.long, device=key.device)
-    values, places = top(key, min(count + 1, n), largest=largest)
-    # A tie that reaches past the last place: which of the equals are in must not be left to topk.
-    torn = values[:, count - 1] == values[:, -1] if n > count else torch.zeros_like(rows, dtype=torch.bool)
-    values, places = values[:, :count].contiguous(), places[:, :count].contiguous()
-    if bool(torn.any()):
-        edge = values[:, -1:]
-        better = (values != edge).sum(dim=1, keepdim=True)
-        place = torch.arange(count, device=key.device) - better
-        tied = key == edge.masked_fill(~torn.unsqueeze(1), torch.nan)  # no copy of the torn rows: nothing equals NaN
-        drawn = _draw_tied(tied, rows, columns, count, seed).gather(1, place.clamp(min=0))
-        places = torch.where(torn.unsqueeze(1) & (place >= 0), drawn, places)
-    chosen = places if columns is None else columns.gather(1, places).long()
-    # Within the chosen, sort by key, then by hash: a stable sort on the second of the two first.
-    by_hash = tie_order(rows.unsqueeze(1), chosen, seed).argsort(dim=1)
-    values, chosen = values.gather(1, by_hash), chosen.gather(1, by_hash)
-    values, by_key = values.sort(dim=1, descending=largest, stable=True)
-    return values, chosen.gather(1, by_key)
+    floor = _floor(key, count, largest=largest)
+    reach = _reaches(key, floor, largest=largest)
+    thinned = _thin(reach, key, floor, rows, columns, count, seed)
+    row, place, counts = _places(reach)
+    if thinned and bool((counts < count).any()):
+        reach = _reaches(key, floor, largest=largest)  # too much was thinned out somewhere: take all of them
+        row, place, counts = _places(reach)
+    node = place if columns is None else columns[row, place].long()
+    found = key[row, place]
+    width = int(counts.max())
+    cell = row * width + torch.arange(row.numel(), device=key.device) - (counts.cumsum(0) - counts)[row]
+    order = torch.full((rows.numel() * width,), torch.iinfo(torch.int64).max, device=key.device)
+    order[cell] = ranked(found, tie_order(rows[row], node, seed) >> 32, largest=largest)
+    # Stable, for then equal hashes stay in the order of their columns.
+    chosen = _stable_order(order.view(-1, width))[:, :count]
+    chosen = chosen + torch.arange(rows.numel(), device=key.device).unsqueeze(1) * width
+    source = torch.empty(order.numel(), dtype=torch.long, device=key.device)
+    source[cell] = torch.arange(cell.numel(), device=key.device)
+    picked = source[chosen]
+    return found[picked], node[picked]
+
+
+def ranked(key: Tensor, order: Tensor, *, largest: bool) -> Tensor:
+    """One integer that ranks by ``key``, best lowest, then by the 31 bits of ``order``.
+
+    >>> ranked(torch.tensor([2.0, 2.0, -1.0]), torch.tensor([7, 3, 0]), largest=True).argsort().tolist()
+    [1, 0, 2]
+    """
+    bits = (key + 0.0).view(torch.int32)  # + 0.0 makes -0.0 the 0.0 it equals
+    bits = torch.where(bits < 0, bits ^ 0x7FFFFFFF, bits).long()
+    return ((~bits if largest else bits) << 31) | order
 
 
 def top(key: Tensor, count: int, *, largest: bool) -> tuple[Tensor, Tensor]:
@@ -66,13 +80,7 @@ def top(key: Tensor, count: int, *, largest: bool) -> tuple[Tensor, Tensor]:
     ([[99.0, 98.0]], [[99, 98]])
     """
     n = key.size(1)
-    size = math.isqrt(n // count)
-    groups = n // max(size, 1)
-    if size < 4:
-        return key.topk(count, largest=largest)
-    # A group is every groups-th column, so that the reduction runs along memory.
-    members = key[:, : groups * size].unflatten(1, (size, groups))
-    best = members.amax(dim=1) if largest else members.amin(dim=1)
+    best, size, groups = _group_extremes(key, count, largest=largest)
     chosen = best.topk(count, largest=largest, sorted=False).indices
     places = chosen.unsqueeze(1) + groups * torch.arange(size, device=key.device).unsqueeze(1)
     left_over = torch.arange(groups * size, n, device=key.device).expand(key.size(0), -1)
@@ -81,37 +89,74 @@ def top(key: Tensor, count: int, *, largest: bool) -> tuple[Tensor, Tensor]:
     return values, places.gather(1, best_places)
 
 
-def _draw_tied(tied: Tensor, rows: Tensor, columns: Tensor | None, count: int, seed: int) -> Tensor:
-    """The places of the first ``count`` tied columns of each row in hash order (past its last one: unused)."""
-    estimate = tied[:, ::_SAMPLE].sum(dim=1) * _SAMPLE
-    bits = (estimate / (8 * count + 64)).clamp(min=1).log2().long().clamp(max=_LEADING_BITS)
+def _group_extremes(key: Tensor, count: int, *, largest: bool) -> tuple[Tensor, int, int]:
+    """The best key of each of at least ``count`` groups, and how large and how many these are."""
+    n = key.size(1)
+    size = math.isqrt(n // count)
+    groups = n // size
+    # A group is every groups-th column, so that the reduction runs along memory; a few columns are in none.
+    members = key[:, : groups * size].unflatten(1, (size, groups))
+    return members.amax(dim=1) if largest else members.amin(dim=1), size, groups
+
+
+def _floor(key: Tensor, count: int, *, largest: bool) -> Tensor:
+    """A key ``[b, 1]`` that at least ``count`` of each row reach, and few more unless they equal it."""
+    best, _, groups = _group_extremes(key, count, largest=largest)
+    if best.device.type != "cpu":
+        return best.topk(count, largest=largest).values[:, -1:]
+    place = groups - count if largest else count - 1
+    return torch.from_numpy(np.partition(best.numpy(), place, axis=1)[:, place : place + 1])
+
+
+# NumPy compares, searches and sorts several times faster than PyTorch on a CPU: the functions below.
+
+
+def _reaches(key: Tensor, floor: Tensor, *, largest: bool) -> Tensor:
+    if key.device.type != "cpu":
+        return key >= floor if largest else key <= floor
+    compare = np.greater_equal if largest else np.less_equal
+    return torch.from_numpy(compare(key.numpy(), floor.numpy()))
+
+
+def _differs(key: Tensor, floor: Tensor) -> Tensor:
+    return key != floor if key.device.type != "cpu" else torch.from_numpy(np.not_equal(key.numpy(), floor.numpy()))
+
+
+def _places(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Row and column of every true entry, row by row, and how many each row has."""
+    if mask.device.type == "cpu":
+        flat = torch.from_numpy(np.flatnonzero(mask.numpy()))
+    else:
+        flat = mask.flatten().nonzero().squeeze(1)
+    row = flat.div(mask.size(1), rounding_mode="floor")
+    return row, flat - row * mask.size(1), torch.bincount(row, minlength=mask.size(0))
+
+
+def _stable_order(codes: Tensor) -> Tensor:
+    if codes.device.type == "cpu":
+        return torch.from_numpy(np.argsort(codes.numpy(), axis=1, kind="stable"))
+    return codes.sort(dim=1, stable=True).indices
+
+
+def _thin(
+    reach: Tensor, key: Tensor, floor: Tensor, rows: Tensor, columns: Tensor | None, count: int, seed: int
+) -> bool:
+    """Where very many keys equal the floor, leave those whose hash begins with zeros: so much of it is cheap.
+
+    What is left begins the hash order, so if it is enough, it is right.
+    """
+    estimate = reach[:, ::_SAMPLE].sum(dim=1) * _SAMPLE
+    bits = (estimate / (4 * count + 24)).clamp(min=1).log2().long().clamp(max=_LEADING_BITS)
     many = bits.nonzero().squeeze(1)
     if not many.numel():
-        return _smallest(tied, rows, columns, count, seed)
-    # Of very many, those whose hash begins with zeros are enough, and that much of a hash is cheap.
-    every = tied[many]
-    tied[many] = every & _begins_with_zeros(
-        rows[many], torch.arange(tied.size(1), device=rows.device) if columns is None else columns[many], bits[many], seed
-    )
-    drawn = _smallest(tied, rows, columns, count, seed)
-    short = (drawn[many, -1] < 0).nonzero().squeeze(1)
-    if short.numel():
-        again = many[short]
-        drawn[again] = _smallest(every[short], rows[again], None if columns is None else columns[again], count, seed)
-    return drawn
-
-
-def _smallest(tied: Tensor, rows: Tensor, columns: Tensor | None, count: int, seed: int) -> Tensor:
-    """As :func:`_draw_tied`, hashing every tied column; -1 past the last one."""
-    where, place = tied.nonzero(as_tuple=True)
-    ties = torch.bincount(where, minlength=rows.numel())
-    offset = torch.arange(where.numel(), device=rows.device) - (ties.cumsum(0) - ties)[where]
-    width = max(count, int(ties.max()))
-    order = torch.full((rows.numel(), width), torch.iinfo(torch.int64).max, device=rows.device)
-    order[where, offset] = tie_order(rows[where], place if columns is None else columns[where, place], seed)
-    places = torch.full_like(order, -1)
-    places[where, offset] = place
-    return places.gather(1, order.topk(count, dim=1, largest=False).indices)
+        return False
+    node = torch.arange(reach.size(1), device=rows.device) if columns is None else columns[many]
+    early = _begins_with_zeros(rows[many], node, bits[many], seed)
+    if many.numel() == rows.numel():
+        reach &= early.logical_or_(_differs(key, floor))
+    else:
+        reach[many] &= early.logical_or_(_differs(key[many], floor[many]))
+    return True
 
 
 def tie_order(i: Tensor, j: Tensor, seed: int) -> Tensor:
@@ -131,7 +176,7 @@ def row_hash(i: Tensor, seed: int) -> Tensor:
 
 
 def _begins_with_zeros(i: Tensor, j: Tensor, bits: Tensor, seed: int) -> Tensor:
-    """Whether the hashes of rows ``i`` and columns ``j`` begin with that many zero bits: ``_mix`` up to its last step."""
+    """Whether the hashes of rows ``i`` and columns ``j`` begin with so many zero bits: ``_mix`` up to its last step."""
     row, column = row_hash(i, seed), _scatter(j)
     # The first step of the mixing is linear, so each side can take it alone; int32 overflows as 32-bit words do.
     z = (row ^ (row >> 16)).int().unsqueeze(1) ^ (column ^ (column >> 16)).int()
