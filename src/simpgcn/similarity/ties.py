@@ -42,12 +42,12 @@ def first(
     floor = _floor(key, count, largest=largest)
     reach = _reaches(key, floor, largest=largest)
     thinned = _thin(reach, key, floor, rows, columns, count, seed)
-    row, place, counts = _places(reach)
+    flat, row, counts = _places(reach)
     if thinned and bool((counts < count).any()):
-        reach = _reaches(key, floor, largest=largest)  # too much was thinned out somewhere: take all of them
-        row, place, counts = _places(reach)
-    node = place if columns is None else columns[row, place].long()
-    found = key[row, place]
+        # Too much was thinned out somewhere: take all of them.
+        flat, row, counts = _places(_reaches(key, floor, largest=largest))
+    node = flat - row * key.size(1) if columns is None else columns.take(flat).long()
+    found = key.take(flat)
     width = int(counts.max())
     cell = row * width + torch.arange(row.numel(), device=key.device) - (counts.cumsum(0) - counts)[row]
     order = torch.full((rows.numel() * width,), torch.iinfo(torch.int64).max, device=key.device)
@@ -123,13 +123,14 @@ def _differs(key: Tensor, floor: Tensor) -> Tensor:
 
 
 def _places(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """Row and column of every true entry, row by row, and how many each row has."""
+    """The place of every true entry in the flattened mask, its row, and how many each row has."""
     if mask.device.type == "cpu":
         flat = torch.from_numpy(np.flatnonzero(mask.numpy()))
-    else:
-        flat = mask.flatten().nonzero().squeeze(1)
-    row = flat.div(mask.size(1), rounding_mode="floor")
-    return row, flat - row * mask.size(1), torch.bincount(row, minlength=mask.size(0))
+        ends = torch.searchsorted(flat, mask.size(1) * torch.arange(1, mask.size(0) + 1))
+        counts = ends.diff(prepend=ends.new_zeros(1))
+        return flat, torch.repeat_interleave(counts), counts
+    row, column = mask.nonzero(as_tuple=True)
+    return row * mask.size(1) + column, row, torch.bincount(row, minlength=mask.size(0))
 
 
 def _stable_order(codes: Tensor) -> Tensor:
