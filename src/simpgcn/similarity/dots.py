@@ -92,7 +92,8 @@ def pair_dots(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
 def _pair_dots(x: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
     own = dense_rows(x, rows).double()
     if not is_sparse(x):
-        return torch.bmm(x[columns].double(), own.unsqueeze(2)).squeeze(2)
+        theirs = x.index_select(0, columns.flatten()).double().view(*columns.shape, -1)
+        return theirs.mul_(own.unsqueeze(1)).sum(dim=2)
     pair, entry = _entries(x, columns.flatten())
     products = x.values()[entry].double() * own[pair // columns.size(1), x.col_indices()[entry]]
     out = torch.zeros(columns.numel(), dtype=torch.float64, device=x.device)

@@ -24,12 +24,12 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from simpgcn.data.features import stored_values, with_values
+from simpgcn.data.features import is_sparse, stored_values, with_values
 from simpgcn.similarity.dots import Comparable, comparable, dots, full_precision, pair_dots, rounding_bound
 from simpgcn.similarity.ties import first
 
-# Scores held at once, in entries: 4 MB of float32 stay in a core's reach, and so do a few temporaries.
-BLOCK_ENTRIES = 1 << 20
+# Scores held at once, in entries: 8 MB of float32 and a few temporaries stay within a cache's reach.
+BLOCK_ENTRIES = 1 << 21
 # A GPU needs larger blocks to be busy; their temporaries take at most about this many bytes per entry.
 CUDA_BLOCK_ENTRIES = 1 << 27
 CUDA_BYTES_PER_ENTRY = 64
@@ -170,7 +170,10 @@ def _double(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int
 
 
 def _block_rows(x: Tensor) -> int:
-    return max(1, _block_entries(x.device) // max(x.shape))  # sparse rows are made dense a block at a time
+    entries = _block_entries(x.device)
+    if is_sparse(x):
+        entries //= 2  # dense products gain from larger blocks, sparse ones lose
+    return max(1, entries // max(x.shape))  # sparse rows are made dense a block at a time
 
 
 def _block_entries(device: torch.device) -> int:
