@@ -10,7 +10,7 @@ from torch import Tensor
 from torch_geometric.data import Data
 from torch_geometric.transforms import BaseTransform
 
-from simpgcn.data.features import Choice, as_csr, binarize, is_sparse
+from simpgcn.data.features import Choice, binarize, compact
 from simpgcn.errors import SimPGCNError
 from simpgcn.similarity.cache import cached_neighbors
 from simpgcn.similarity.exact import Neighbors
@@ -84,7 +84,7 @@ class FeatureGraph(BaseTransform):
                 f"{self.pairs} most and least similar nodes were asked for the pretext task, but each of the {n} "
                 f"nodes has {n - 1} others: choose fewer"
             )
-        x = binarize(as_csr(data.x) if is_sparse(data.x) else data.x, self.binarize)
+        x = binarize(compact(data.x), self.binarize)
         count = max(self.k, self.pairs)
         if self.cache is False:
             found = nearest_neighbors(x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress)
