@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -40,7 +41,7 @@ def random_matrix(rows, columns):
 def test_draw(total, count):
     drawn = kernels.draw(KEYS.to(DEVICE), 2, total, count).cpu()
     for run in range(RUNS):
-        assert torch.equal(drawn[run], _permuted(torch.arange(count), half_keys(int(KEYS[run]), 2), total))
+        assert drawn[run].tolist() == _permuted(np.arange(count), half_keys(int(KEYS[run]), 2), total).tolist()
 
 
 @pytest.mark.parametrize("p", [0.5, 0.3])
@@ -104,7 +105,7 @@ def test_pair_scores():
 
 @pytest.mark.parametrize("decays", [[(3, 0.5), (4, 0.0)], [(7, 0.1)]])
 def test_adam_is_torchs(decays):
-    settings = [AdamSettings(0.1, 0, decays), AdamSettings(0.01, 0, decays)]
+    settings = [AdamSettings(0.1, decays), AdamSettings(0.01, decays)]
     theirs = torch.randn(RUNS, 7)
     ours, *moments = here(theirs.clone(), *torch.zeros(2, RUNS, 7))
     adam = Adam(theirs, torch.zeros(RUNS, 7), torch.zeros(RUNS, 7), settings)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simpgcn.nn.batching import runs_second
+from simpgcn.nn.batching import Operator, runs_second
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.randomness import current_key, half_keys, hash32
 
@@ -53,7 +53,7 @@ def scale(p: float) -> float:
     return 65536 / (32768 - threshold(p))
 
 
-class _Mask(torch.autograd.Function):
+class _Mask(Operator):
     """0 or 1 / (1 - p) for each entry of a shape; for several runs they lie side by side in dimension 1."""
 
     @staticmethod
@@ -78,7 +78,7 @@ def _mask(key: int, call: int, p: float, shape: tuple[int, ...], dtype: torch.dt
     return lanes.ge_(threshold(p)).to(dtype).mul_(scale(p)).view(shape)
 
 
-class _Fused(torch.autograd.Function):
+class _Fused(Operator):
     """The same on CUDA, where the mask is drawn again for the backward pass: x is [n, ...] or [n, runs, ...]."""
 
     @staticmethod

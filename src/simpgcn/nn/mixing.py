@@ -24,7 +24,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simpgcn.nn.batching import runs_first, runs_second
+from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -69,7 +69,7 @@ def mix(
     return mixed[:3]
 
 
-class _Mix(torch.autograd.Function):
+class _Mix(Operator):
     """Shapes as in :func:`mix`, or with the runs in dimension 1 of ``product`` and in dimension 0 of the others."""
 
     @staticmethod

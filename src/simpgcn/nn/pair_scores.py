@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simpgcn.nn.batching import runs_first, runs_second
+from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
 
 
@@ -26,7 +26,7 @@ def pair_scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> Tensor:
     return scores
 
 
-class _PairScores(torch.autograd.Function):
+class _PairScores(Operator):
     """With several runs, hidden is [n, runs, c], nodes [runs, 2, p], weight [runs, c], the scores [runs, p]."""
 
     @staticmethod
@@ -34,10 +34,10 @@ class _PairScores(torch.autograd.Function):
         if kernels := kernels_for(hidden):
             return kernels.pair_scores(hidden, nodes, weight), hidden.new_empty(0)
         if hidden.dim() == 2:
-            difference = _difference(hidden, nodes)
-            return difference.abs() @ weight, difference
-        difference = torch.stack([_difference(*run) for run in zip(hidden.unbind(1), nodes, strict=True)])
-        return torch.bmm(difference.abs(), weight.unsqueeze(2)).squeeze(2), difference
+            return _scores(hidden, nodes, weight)
+        runs = [_scores(*run) for run in zip(hidden.unbind(1), nodes, weight, strict=True)]
+        scores, differences = (torch.stack(parts) for parts in zip(*runs, strict=True))
+        return scores, differences
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, Tensor]) -> None:
@@ -53,7 +53,7 @@ class _PairScores(torch.autograd.Function):
         if kernels := kernels_for(hidden):
             hidden_bar, weight_bar = kernels.pair_scores_backward(gradient, hidden, nodes, weight)
             return hidden_bar, None, weight_bar
-        hidden_bar, weight_bar = torch.zeros_like(hidden), torch.empty_like(weight)
+        hidden_bar, weight_bar = torch.zeros_like(hidden), torch.zeros_like(weight)
         if hidden.dim() == 2:
             _accumulate(hidden_bar, weight_bar, gradient, nodes, weight, difference)
         else:
@@ -69,9 +69,11 @@ class _PairScores(torch.autograd.Function):
         return (scores, difference), (0, None if difference.dim() == 1 else 0)
 
 
-def _difference(hidden: Tensor, nodes: Tensor) -> Tensor:
+def _scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
+    """The scores, and the differences they are made of."""
     # index_select, because hidden[first] is slower
-    return hidden.index_select(0, nodes[0]).sub_(hidden.index_select(0, nodes[1]))
+    difference = hidden.index_select(0, nodes[0]).sub_(hidden.index_select(0, nodes[1]))
+    return difference.abs() @ weight, difference
 
 
 def _accumulate(

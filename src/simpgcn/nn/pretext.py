@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, get_args
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -31,7 +32,6 @@ class SimilarityHead(nn.Module):
         channels: Size of the hidden states.
         task: ``regression`` or ``classification``.
 
-    >>> import torch
     >>> pairs = Pairs(torch.tensor([[0], [1]]), torch.tensor([0.5]), torch.tensor([True]))
     >>> SimilarityHead(4)(torch.rand(2, 4), pairs).shape
     torch.Size([])
@@ -55,7 +55,6 @@ class SimilarityHead(nn.Module):
 def draw_pairs(pairs: Pairs, count: int) -> Pairs:
     """``count`` of the pairs at random without repetition; all if there are no more.
 
-    >>> import torch
     >>> pairs = Pairs(torch.arange(8).view(2, 4), torch.rand(4), torch.ones(4, dtype=torch.bool))
     >>> draw_pairs(pairs, 3).nodes.shape
     torch.Size([2, 3])
@@ -64,4 +63,5 @@ def draw_pairs(pairs: Pairs, count: int) -> Pairs:
     if total <= count:
         return pairs
     drawn = draw(current_key(pairs.nodes.device), total, count)
-    return Pairs(*(column.index_select(-1, drawn) for column in pairs))
+    nodes = torch.stack([ends.index_select(0, drawn) for ends in pairs.nodes])  # faster than both at once
+    return Pairs(nodes, pairs.similarity.index_select(0, drawn), pairs.similar.index_select(0, drawn))

@@ -14,9 +14,11 @@ from contextvars import ContextVar
 from functools import cache
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from simpgcn.nn.batching import Operator
 from simpgcn.nn.kernels import kernels_for
 
 _MASK64 = (1 << 64) - 1
@@ -106,13 +108,14 @@ def _shifted(z: Tensor, by: int) -> Tensor:
     return (z >> by).bitwise_and_((1 << (32 - by)) - 1)
 
 
-class _Draw(torch.autograd.Function):
+class _Draw(Operator):
     @staticmethod
     def forward(key: Tensor, call: int, total: int, count: int) -> Tensor:
         if kernels := kernels_for(key):
-            return kernels.draw(key, call, total, count)
-        runs = [_permuted(torch.arange(count), half_keys(k, call), total) for k in key.flatten().tolist()]
-        return torch.stack(runs).view(*key.shape, count).to(key.device)
+            drawn: Tensor = kernels.draw(key, call, total, count)
+            return drawn
+        runs = [_permuted(np.arange(count), half_keys(one, call), total) for one in key.flatten().tolist()]
+        return torch.from_numpy(np.stack(runs)).view(*key.shape, count).to(key.device)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -123,8 +126,11 @@ class _Draw(torch.autograd.Function):
         return _Draw.apply(key, call, total, count), 0
 
 
-def _permuted(x: Tensor, keys: tuple[int, int], total: int) -> Tensor:
-    """A permutation of the numbers below rows · columns, applied until ``x`` is back below ``total``."""
+def _permuted(x: np.ndarray, keys: tuple[int, int], total: int) -> np.ndarray:
+    """A permutation of the numbers below rows · columns, applied until ``x`` is back below ``total``.
+
+    In NumPy, whose calls are shorter than torch's: the arrays are small and the operations many.
+    """
     rows, columns = feistel_sides(total)
     left = x // columns
     right = x - left * columns
@@ -134,10 +140,29 @@ def _permuted(x: Tensor, keys: tuple[int, int], total: int) -> Tensor:
         else:
             right = _round(right, left, keys, number, columns)
     x = left * columns + right
-    outside = (x >= total).nonzero().squeeze(1)
-    if outside.numel():
+    outside = np.flatnonzero(x >= total)
+    if outside.size:
         x[outside] = _permuted(x[outside], keys, total)
     return x
+
+
+def _round(half: np.ndarray, other: np.ndarray, keys: tuple[int, int], number: int, size: int) -> np.ndarray:
+    """``half`` moved on by a hash of the other half, around a circle of ``size``."""
+    z = other.astype(np.uint32)
+    z += np.uint32(number << 28)
+    z ^= np.uint32(keys[0] & 0xFFFFFFFF)
+    z ^= z >> np.uint32(SHIFTS_32[0])
+    z *= np.uint32(MULTIPLIERS_32[0])
+    z ^= np.uint32(keys[1] & 0xFFFFFFFF)
+    z ^= z >> np.uint32(SHIFTS_32[1])
+    z *= np.uint32(MULTIPLIERS_32[1])
+    z ^= z >> np.uint32(SHIFTS_32[2])
+    step = z.astype(np.int64)
+    step *= size
+    step >>= 32
+    step += half
+    step -= (step >= size) * size
+    return step
 
 
 @cache
@@ -150,14 +175,6 @@ def feistel_sides(total: int) -> tuple[int, int]:
     root = math.isqrt(max(total, 1))
     rows = min(range(root, 2 * root + 1), key=lambda side: -(-total // side) * side)
     return rows, max(1, -(-total // rows))
-
-
-def _round(half: Tensor, other: Tensor, keys: tuple[int, int], number: int, size: int) -> Tensor:
-    """``half`` moved on by a hash of the other half, around a circle of ``size``."""
-    place = other.to(torch.int32).add_(number << 28)
-    step = (hash32(place, keys).to(torch.int64) + (1 << 31)).mul_(size).bitwise_right_shift_(32)
-    moved = step.add_(half)
-    return moved.sub_((moved >= size).to(torch.int64), alpha=size)
 
 
 def _mix64(z: int) -> int:

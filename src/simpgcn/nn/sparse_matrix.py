@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from simpgcn.data.features import as_csr
-from simpgcn.nn.batching import runs_second
+from simpgcn.nn.batching import Operator, runs_second
 from simpgcn.nn.kernels import kernels_for
 
 
@@ -60,7 +60,7 @@ class SparseMatrix:
         return f"SparseMatrix({rows}, {columns}, nnz={self.matrix.values().numel()})"
 
 
-class _Product(torch.autograd.Function):
+class _Product(Operator):
     """x is [n, ...]: what follows the first dimension is one wide row."""
 
     @staticmethod

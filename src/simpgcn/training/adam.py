@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.optim.adam import adam
 
 from simpgcn.nn.kernels import kernels_for
 
@@ -15,10 +17,9 @@ EPSILON = 1e-8
 
 
 class AdamSettings(NamedTuple):
-    """A run's learning rate, its updates so far, and its L2: stretches of the parameters, and that of each."""
+    """A run's learning rate, and its L2: the sizes of stretches of the parameters, and that of each."""
 
     lr: float
-    updates: int
     decays: list[tuple[int, float]]
 
 
@@ -35,7 +36,7 @@ class Adam:
         settings: One for each run.
 
     >>> parameters = torch.ones(1, 2)
-    >>> adam = Adam(parameters, torch.zeros(1, 2), torch.zeros(1, 2), [AdamSettings(0.1, 0, [(2, 0.0)])])
+    >>> adam = Adam(parameters, torch.zeros(1, 2), torch.zeros(1, 2), [AdamSettings(0.1, [(2, 0.0)])])
     >>> adam.step(torch.tensor([[1.0, -3.0]]), torch.tensor([1]))
     >>> parameters
     tensor([[0.9000, 1.1000]])
@@ -51,20 +52,10 @@ class Adam:
             if all(len(one.decays) == 1 for one in settings):
                 self.decay = self.decay[:, :1].contiguous()
             return
-        self.slices: list[tuple[Tensor, int, slice]] = []
-        groups, state = [], {}
-        for run, one in enumerate(settings):
-            start = 0
-            for size, decay in one.decays:
-                part = slice(start, start + size)
-                start += size
-                view = parameters[run, part].detach().requires_grad_()
-                self.slices.append((view, run, part))
-                groups.append({"params": [view], "lr": one.lr, "weight_decay": decay})
-                step = torch.tensor(float(one.updates), device=view.device)
-                state[view] = {"step": step, "exp_avg": mean[run, part], "exp_avg_sq": square[run, part]}
-        self.adam = torch.optim.Adam(groups, betas=BETAS, eps=EPSILON, fused=True)
-        self.adam.state.update(state)
+        self.runs: list[tuple[AdamSettings, list[slice]]] = []
+        for one in settings:
+            ends = list(accumulate(size for size, _ in one.decays))
+            self.runs.append((one, [slice(end - size, end) for end, (size, _) in zip(ends, one.decays, strict=True)]))
 
     def step(self, gradient: Tensor, number: Tensor) -> None:
         """One update; in each run it is the one of this ``number``, counted from 1."""
@@ -73,6 +64,22 @@ class Adam:
                 self.parameters, gradient, self.mean, self.square, self.lr, self.decay, number, BETAS, EPSILON
             )
             return
-        for view, run, part in self.slices:
-            view.grad = gradient[run, part]
-        self.adam.step()
+        for run, (one, parts) in enumerate(self.runs):
+            count = number[run].to(torch.float32)
+            for part, (_, decay) in zip(parts, one.decays, strict=True):
+                adam(
+                    [self.parameters[run, part]],
+                    [gradient[run, part]],
+                    [self.mean[run, part]],
+                    [self.square[run, part]],
+                    [],
+                    [count - 1],  # it counts on by itself
+                    fused=True,
+                    amsgrad=False,
+                    beta1=BETAS[0],
+                    beta2=BETAS[1],
+                    lr=one.lr,
+                    weight_decay=decay,
+                    eps=EPSILON,
+                    maximize=False,
+                )

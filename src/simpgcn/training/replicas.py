@@ -117,7 +117,7 @@ class _Replicas:
             for name in ("parameters", "best", "mean", "square")
         )
         training = [trainer.config.training for trainer in trainers]
-        settings = [AdamSettings(t.config.training.lr, t.updates, t.decays) for t in trainers]
+        settings = [AdamSettings(t.config.training.lr, t.decays) for t in trainers]
         self.adam = Adam(self.parameters, self.mean, self.square, settings) if like.numel() else None
         self.labels = _stack_labels([trainer.problem.labels for trainer in trainers])
         self.buffers = {

@@ -408,8 +408,7 @@ def _permuted(x, first, second, rows, columns):
 @triton.jit
 def _round(half, other, first, second, number, size):
     z = _hash32(other + (number << 28), first, second)
-    # Torch's code has signed numbers and adds 2^31 to them: the same as turning the topmost bit.
-    step = ((z ^ 0x80000000).to(tl.int64) * size) >> 32
+    step = (z.to(tl.int64) * size) >> 32
     moved = half + step
     return tl.where(moved >= size, moved - size, moved)
 
