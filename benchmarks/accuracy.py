@@ -12,18 +12,16 @@ from __future__ import annotations
 
 import itertools
 import json
-import multiprocessing
-import os
 import statistics
 import sys
 import tempfile
 from pathlib import Path
 
-import torch
-from rich.progress import track
+from rich.progress import Progress
 
-from simpgcn.config import default_config
-from simpgcn.train_run import train_run
+from simpgcn.config import Config, default_config
+from simpgcn.data import load_dataset
+from simpgcn.experiments.runner import run_all
 
 RESULTS = Path(__file__).parent / "results"
 PAPER = {
@@ -51,19 +49,10 @@ def variants(name: str) -> list[str]:
     return list(VARIANTS) if name == "actor" else ["undirected", "directed"]
 
 
-def one_run(job: tuple[str, str, int, int]) -> tuple[str, dict]:
-    name, variant, split, seed = job
-    torch.set_num_threads(1)
-    config = default_config(name).replace(VARIANTS[variant])
-    config = config.replace({"data": {"split": split}, "training": {"seed": seed, "device": "cpu"}})
-    with tempfile.TemporaryDirectory() as folder:
-        metrics = train_run(config, Path(folder) / "run").metrics
-    return f"{name} {variant}", metrics
-
-
-def jobs(name: str) -> list[tuple[str, str, int, int]]:
+def configs(name: str, variant: str) -> list[Config]:
     places = [(0, seed) for seed in range(10)] if name in PUBLIC else list(itertools.product(range(10), range(3)))
-    return [(name, variant, *place) for variant in variants(name) for place in places]
+    config = default_config(name).replace(VARIANTS[variant])
+    return [config.replace({"data": {"split": split}, "training": {"seed": seed}}) for split, seed in places]
 
 
 def summary(runs: list[dict]) -> dict:
@@ -80,6 +69,7 @@ def summary(runs: list[dict]) -> dict:
         "test": test,
         "versions": runs[0]["versions"],
         "git": runs[0]["git"],
+        "together": max(run["together"] for run in runs),
     }
 
 
@@ -102,11 +92,15 @@ def table(results: dict) -> str:
 
 def main() -> None:
     names = sys.argv[1:] or list(PAPER)
-    work = [job for name in names for job in jobs(name)]
-    found: dict[str, list[dict]] = {}
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
-        for key, metrics in track(pool.imap(one_run, work), total=len(work), description="Training"):
-            found.setdefault(key, []).append(metrics)
+    work = {f"{name} {variant}": configs(name, variant) for name in names for variant in variants(name)}
+    for name in names:
+        load_dataset(name)  # installed once, before many processes ask for it
+    with tempfile.TemporaryDirectory() as folder, Progress() as progress:
+        task = progress.add_task("Training", total=sum(map(len, work.values())))
+        every = [config for group in work.values() for config in group]
+        outcomes = run_all(every, Path(folder), on_outcome=lambda _: progress.advance(task))
+    done = {outcome.config: outcome.metrics for outcome in outcomes}
+    found = {key: [done[config] for config in group] for key, group in work.items()}
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "accuracy.json"
     results = json.loads(path.read_text()) if path.exists() else {}

@@ -95,11 +95,10 @@ def test_pair_scores():
     weight, gradient = torch.randn(RUNS, 21), torch.randn(RUNS, 50)
     scores, difference = pair_scores._PairScores.forward(hidden, nodes, weight)
     torch.testing.assert_close(kernels.pair_scores(*here(hidden, nodes, weight)).cpu(), scores)
-    hidden_bar, weight_bar = torch.zeros_like(hidden), torch.zeros_like(weight)
-    for run in zip(hidden_bar.unbind(1), weight_bar, gradient, nodes, weight, difference, strict=True):
-        pair_scores._accumulate(*run)
+    pulls = [pair_scores._pull(*run) for run in zip(hidden.unbind(1), nodes, gradient, difference, strict=True)]
+    pull = torch.stack(pulls, dim=1)
     ours = kernels.pair_scores_backward(*here(gradient, hidden, nodes, weight))
-    for x, y in zip(ours, (hidden_bar, weight_bar), strict=True):
+    for x, y in zip(ours, (pull * weight, (pull * hidden).sum(dim=0)), strict=True):
         torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-4)
 
 

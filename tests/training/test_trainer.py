@@ -58,7 +58,7 @@ def test_learns(small, config):
 
 def test_best_state_is_that_of_the_best_epoch(small, config):
     small.y = small.y[torch.randperm(120, generator=torch.Generator().manual_seed(0))]  # it gets worse again
-    config = config.replace({"training": {"epochs": 28}})
+    config = config.replace({"training": {"epochs": 400, "patience": 15}})
     trainer = trained(small, config)
     best = max(trainer.history, key=lambda e: (e.val_accuracy, e.epoch))
     assert trainer.stopping.best_epoch == best.epoch < len(trainer.history)

@@ -20,6 +20,7 @@ CPU_NODES = (4_000, 8_000, 16_000, 32_000, 64_000)
 CUDA_NODES = (16_000, 32_000, 64_000, 128_000, 256_000)
 QUICK_NODES = (500, 1_000, 2_000)
 EPOCHS = 10
+CUDA_EPOCHS = 200  # capturing a step takes as long as some dozens of them
 
 
 class Point(NamedTuple):
@@ -43,7 +44,8 @@ def scaling(nodes: Sequence[int], device: torch.device, on_point: Callable[[int]
 
 def measure_point(nodes: int, device: torch.device) -> Point:
     """One point, in this process."""
-    config = Config().replace({"training": {"epochs": EPOCHS, "patience": EPOCHS, "device": str(device)}})
+    epochs = CUDA_EPOCHS if device.type == "cuda" else EPOCHS
+    config = Config().replace({"training": {"epochs": epochs, "patience": epochs, "device": str(device)}})
     # One training of a small graph, so that what is loaded and kept on first use is not taken for the graph's.
     _train(config, 200)
     before = peak_memory_mb(device)

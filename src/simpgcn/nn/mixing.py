@@ -177,10 +177,11 @@ def _gradient(
     torch.addmm(z_bar, features.transpose, share.reshape(n, -1), out=z_bar)
     z_bar = z_bar.view(hidden.shape)
     if product.size(-1) == columns + 2:
-        z_bar.addcmul_((loop_weight * k).unsqueeze(-1), hidden)
+        torch.addcmul(z_bar, (loop_weight * k).unsqueeze(-1), hidden, out=gradient[..., :columns])
         dk = torch.linalg.vecdot(hidden, product[..., :columns])
         dk += hidden @ bias if bias.dim() == 1 else torch.einsum("nrh,rh->nr", hidden, bias)
         dk *= loop_weight
         gradient[..., columns + 1] = dk if k_bar is None else dk + k_bar
-    gradient[..., :columns] = z_bar
+    else:
+        gradient[..., :columns] = z_bar
     return gradient
