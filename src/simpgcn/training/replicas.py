@@ -33,13 +33,13 @@ if TYPE_CHECKING:
     from simpgcn.training.trainer import Trainer
 
 # Steps between two looks of the host at a GPU.
-CUDA_WINDOW = 32
+CUDA_WINDOW = 64
 # Bytes of hidden states that a core's cache holds beside all else.
 CACHE = 1 << 20
 # Copies of a run's hidden states and of its parameters that a GPU holds in a step, with what is being computed.
 STATES, PARAMETERS = 24, 12
-# Steps run as they are before one is captured: they compile the kernels and fill the memory pools.
-WARM_UP = 1
+# What has been stepped through as it is in this process, and so can be captured at once: kernels are compiled.
+_warm: set[tuple[Config, int]] = set()
 
 
 def alike(config: Config) -> Config:
@@ -136,7 +136,7 @@ class _Replicas:
         self.records = torch.zeros(self.window, self.runs, 7, dtype=torch.float64, device=self.device)
         self.place = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.graph: torch.cuda.CUDAGraph | None = None
-        self.steps = 0
+        self.kind = alike(trainers[0].config), self.runs
 
     def __enter__(self) -> _Replicas:
         for run, trainer in enumerate(self.trainers):
@@ -171,14 +171,14 @@ class _Replicas:
         """One step: as it is, or from its capture."""
         if self.graph is not None:
             self.graph.replay()
-        elif self.steps < WARM_UP or not self.trainers[0].method.replicable or kernels_for(self.parameters) is None:
+        elif self.kind not in _warm or not self.trainers[0].method.replicable or kernels_for(self.parameters) is None:
             self._step()
+            _warm.add(self.kind)
         else:
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):
                 self._step()
             self.graph.replay()
-        self.steps += 1
 
     def _step(self) -> None:
         """Evaluate the parameters, keep them where they are the best, and update them."""
