@@ -28,6 +28,11 @@ class SparseMatrix:
     def __init__(self, matrix: Tensor) -> None:
         self.matrix = as_csr(matrix)
         self.transpose = _transposed(self.matrix)
+        self._forget()
+
+    def _forget(self) -> None:
+        self.kernel_rows: dict[bool, Any] = {}  # for the kernels to lay out what they need of it, once
+        self.stepped: set[Any] = set()  # for the trainer to note what it has done with it on a GPU
 
     @classmethod
     def from_edges(cls, index: Tensor, values: Tensor, num_nodes: int) -> SparseMatrix:
@@ -49,6 +54,7 @@ class SparseMatrix:
         moved = object.__new__(SparseMatrix)
         moved.matrix = self.matrix.to(device)
         moved.transpose = self.transpose.to(device)
+        moved._forget()
         return moved
 
     def __matmul__(self, x: Tensor) -> Tensor:

@@ -23,6 +23,7 @@ from torch.func import functional_call
 from simpgcn.config import Config
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.randomness import drawing_from, seed_key
+from simpgcn.nn.sparse_matrix import SparseMatrix
 from simpgcn.training.adam import Adam, AdamSettings
 from simpgcn.training.epoch import Epoch
 from simpgcn.training.flat import unflatten
@@ -38,8 +39,6 @@ CUDA_WINDOW = 64
 CACHE = 1 << 20
 # Copies of a run's hidden states and of its parameters that a GPU holds in a step, with what is being computed.
 STATES, PARAMETERS = 24, 12
-# What has been stepped through as it is in this process, and so can be captured at once: kernels are compiled.
-_warm: set[tuple[Config, int]] = set()
 
 
 def alike(config: Config) -> Config:
@@ -136,7 +135,10 @@ class _Replicas:
         self.records = torch.zeros(self.window, self.runs, 7, dtype=torch.float64, device=self.device)
         self.place = torch.zeros(1, dtype=torch.int64, device=self.device)
         self.graph: torch.cuda.CUDAGraph | None = None
+        # The first step of its kind on these inputs is run as it is: it compiles kernels and lays out matrices.
         self.kind = alike(trainers[0].config), self.runs
+        matrices = [matrix for matrix in self.problem.inputs if isinstance(matrix, SparseMatrix)]
+        self.stepped: set[tuple[Config, int]] = matrices[0].stepped if matrices else set()
 
     def __enter__(self) -> _Replicas:
         for run, trainer in enumerate(self.trainers):
@@ -171,9 +173,10 @@ class _Replicas:
         """One step: as it is, or from its capture."""
         if self.graph is not None:
             self.graph.replay()
-        elif self.kind not in _warm or not self.trainers[0].method.replicable or kernels_for(self.parameters) is None:
+        elif self.kind not in self.stepped or kernels_for(self.parameters) is None:
             self._step()
-            _warm.add(self.kind)
+            if self.trainers[0].method.replicable:
+                self.stepped.add(self.kind)
         else:
             self.graph = torch.cuda.CUDAGraph()
             with torch.cuda.graph(self.graph):

@@ -43,7 +43,7 @@ class _Rows(NamedTuple):
 
 def _rows(matrix: SparseMatrix, transposed: bool) -> _Rows:
     """The matrix, or its transpose; made once and kept with the matrix."""
-    kept: dict[bool, _Rows] = matrix.__dict__.setdefault("kernel_rows", {})
+    kept: dict[bool, _Rows] = matrix.kernel_rows
     if transposed not in kept:
         csr = matrix.transpose if transposed else matrix.matrix
         crow, col, order = csr.crow_indices(), csr.col_indices(), csr.crow_indices().diff().argsort(descending=True)
