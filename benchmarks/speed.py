@@ -31,11 +31,10 @@ import torch
 from rich.progress import track
 from speed_page import DEEPROBUST, GRAPHS, RESULTS, write_pages
 
-from simpgcn.bench.contestants import EPOCHS, FLOOR, OURS, SEARCHES, with_feature_graph
+from simpgcn.bench.contestants import EPOCHS, FLOOR, OURS, SEARCHES
 from simpgcn.bench.floor import triad
 from simpgcn.bench.graphs import bench_graph
 from simpgcn.bench.measure import alone, seconds, take_turns
-from simpgcn.bench.plain_pyg import PlainTraining, plain_inputs
 from simpgcn.bench.scaling import draw_scaling, scaling, slopes
 from simpgcn.bench.suite import compared, floor, scaling_nodes, setting
 from simpgcn.data.features import row_normalize
@@ -113,11 +112,7 @@ def our_trainings_in_turn(data, config, seeds):
 CONTESTANTS = {
     "epoch": {**EPOCHS, DEEPROBUST: deeprobust_epoch, FLOOR: floor_of_epoch},
     "search": {**SEARCHES, DEEPROBUST: deeprobust_search},
-    "trainings": {
-        OURS: our_trainings,
-        "simpgcn, in turn": our_trainings_in_turn,
-        "PyG, sparse matrices": plain_trainings,
-    },
+    "trainings": {OURS: our_trainings, "simpgcn, in turn": our_trainings_in_turn},
 }
 
 

@@ -3,7 +3,7 @@
     python benchmarks/training_device.py [DATASET ...]
 
 The first training of a kind compiles kernels and is told apart. A replayed step is timed alone as well. Prints what it
-measures; benchmarks/results/training_h200.txt is what it printed on an H200.
+measures; benchmarks/results/training_h200.txt has what was printed on an H200.
 """
 
 from __future__ import annotations
