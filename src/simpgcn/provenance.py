@@ -46,9 +46,11 @@ def peak_memory_mb(device: torch.device) -> float:
     """The most memory in use so far, in MB: the GPU's for CUDA, else the process's."""
     if device.type == "cuda":
         return round(torch.cuda.max_memory_allocated(device) / 1e6, 1)
-    if sys.platform == "linux":
-        # ru_maxrss starts at what the process that started this one had
-        lines = Path("/proc/self/status").read_text().splitlines()
-        return round(next(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) * 1024 / 1e6, 1)
+    status = Path("/proc/self/status")
+    if status.is_file():
+        # ru_maxrss starts at what the process that started this one had; but not every system tells this figure
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return round(int(line.split()[1]) * 1024 / 1e6, 1)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return round(peak / 1e6 if sys.platform == "darwin" else peak * 1024 / 1e6, 1)

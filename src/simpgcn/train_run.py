@@ -123,16 +123,19 @@ def _run(
         members = list(zip(trainers, folders, clocks, strict=True))
         try:
             _train(members, on_epoch, stop)
+            for trainer, folder, clock in members:  # all of them before anything that takes longer
+                if not trainer.finished:
+                    runs.write_checkpoint(folder, trainer, clock.read())
             return [_written(*member, graph, revision) for member, graph in zip(members, graphs, strict=True)]
         except Exception:
             for folder in folders:
-                if not runs.has_checkpoint(folder):
+                if not runs.has_checkpoint(folder) and not (folder / "metrics.json").is_file():
                     shutil.rmtree(folder, ignore_errors=True)
             raise
 
 
 class _Clock:
-    """The seconds of a run: its share of those spent on all that are trained together."""
+    """The seconds of a run: of the training its share, of what comes before it, which is for all, the whole."""
 
     def __init__(self, start: float, similarity: float, together: int, before: dict[str, float]) -> None:
         self.start = start
@@ -176,12 +179,11 @@ def _written(
 ) -> FinishedRun | SimPGCNError:
     """Write what came out of a training into its folder."""
     if trainer.error is not None:
-        shutil.rmtree(folder, ignore_errors=True)
+        if not runs.has_checkpoint(folder):
+            shutil.rmtree(folder, ignore_errors=True)
         return SimPGCNError(trainer.error)
     config, problem = trainer.config, trainer.problem
     interrupted = not trainer.finished
-    if interrupted:
-        runs.write_checkpoint(folder, trainer, clock.read())
     prediction = predict(trainer.best_model(), problem.inputs)
     test = data.test_mask.numpy()
     hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()

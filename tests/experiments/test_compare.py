@@ -10,6 +10,7 @@ import pytest
 from filelock import FileLock
 from scipy import stats
 
+from simpgcn import runs
 from simpgcn.errors import SimPGCNError
 from simpgcn.experiments import runner
 from simpgcn.experiments.compare import chosen_models, compare, draw_comparison, run_configs, write_comparison
@@ -115,6 +116,25 @@ def test_runs_side_by_side_are_those_alone(tmp_path, monkeypatch):
         )
         assert (here["together"], there["together"]) == (1, 4)
         assert here["val_accuracy"] == pytest.approx(there["val_accuracy"], abs=0.01)
+
+
+def test_a_fault_in_writing_one_keeps_the_others(tmp_path, monkeypatch):
+    changes = {"model": {"hidden_channels": 4, "pretext_samples": 100}, **QUICK}
+    monkeypatch.setattr(runner, "how_many", lambda *sizes: 10)
+    made = []
+    write, train = runs.write_metrics, runner.train_runs
+
+    def full(folder, metrics):
+        if metrics["seed"] == 2:
+            raise OSError(28, "No space left on device")
+        write(folder, metrics)
+
+    monkeypatch.setattr(runs, "write_metrics", full)
+    monkeypatch.setattr(runner, "train_runs", lambda c, f: made.append([x.training.seed for x in c]) or train(c, f))
+    (row,) = compare("demo", ["simpgcn"], 3, tmp_path, workers=1, changes=changes)
+    assert row.runs == 2
+    assert "No space left" in row.error
+    assert made == [[0, 1, 2], [2]]  # what was finished is not trained again
 
 
 def test_a_fault_in_company_is_told_of_the_run_that_has_it(tmp_path, monkeypatch):

@@ -5,6 +5,7 @@ import torch
 
 from simpgcn.config import Config
 from simpgcn.data import load_dataset
+from simpgcn.errors import SimPGCNError
 from simpgcn.training import Trainer, alike, prepare, train_together, with_split
 
 BASE = Config().replace(
@@ -86,10 +87,39 @@ def test_runs_differ_from_each_other(trainers):
 
 
 def test_same_seed_same_run_in_any_company(trainers):
-    changes = [{"training": {"seed": seed, "epochs": 4}} for seed in (7, 8, 7)]
-    first, _, third = made = trainers(changes)
+    first, *_ = made = trainers([{"training": {"seed": seed, "epochs": 4}} for seed in (7, 8)])
+    *_, last = others = trainers([{"training": {"seed": seed, "epochs": 4}} for seed in (1, 2, 3, 7)])
     train_together(made)
-    torch.testing.assert_close(first.parameters, third.parameters, rtol=0, atol=1e-6)
+    train_together(others)
+    torch.testing.assert_close(first.parameters, last.parameters, rtol=0, atol=1e-5)
+
+
+def test_what_a_run_does_after_its_end_does_not_reach_its_best_state(trainers):
+    """The others go on, and so do its updates, until they explode."""
+    made = trainers([{"training": {"epochs": 1, "lr": 1e8}}, {"training": {"seed": 1}}, {"training": {"seed": 2}}])
+    train_together(made)
+    assert made[0].error is None
+    assert made[0].best.isfinite().all()
+    alone = trainers([{"training": {"epochs": 1, "lr": 1e8}}])[0]
+    alone.run()
+    torch.testing.assert_close(made[0].best, alone.best, rtol=1e-3, atol=1e-3)
+
+
+def test_only_what_fits_is_trained_together(trainers):
+    one, two = trainers([{"training": {"seed": 0}}, {"training": {"seed": 1}}])
+    other = Trainer(prepare(load_dataset("demo"), BASE, cache=False), BASE)
+    with pytest.raises(SimPGCNError, match="must have the same inputs"):
+        train_together([one, other])
+    wide = BASE.replace({"model": {"hidden_channels": 9}})
+    with pytest.raises(SimPGCNError, match="cannot be trained together"):
+        train_together([two, Trainer(two.problem, wide)])
+
+
+def test_the_model_has_what_it_learned(trainers):
+    (trainer,) = trainers([{"training": {"epochs": 3}}])
+    trainer.run()
+    weight = trainer.objective.model.convs[0].weight
+    assert torch.equal(weight.detach().flatten(), trainer.parameters[: weight.numel()])
 
 
 def test_going_on_from_different_epochs(trainers):
@@ -108,6 +138,7 @@ def test_one_that_diverges_does_not_stop_the_others(trainers):
     made = trainers([{"training": {"seed": 0}}, {"training": {"lr": 1e30}}, {"training": {"seed": 1}}])
     train_together(made)
     assert "lower training.lr" in made[1].error
+    assert made[0].best.isfinite().all()
     assert made[0].error is None
     assert made[2].finished
     assert made[2].history[-1].loss < made[2].history[0].loss

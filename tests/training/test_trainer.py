@@ -12,6 +12,7 @@ from simpgcn.config import Config
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import METHODS
+from simpgcn.provenance import peak_memory_mb
 from simpgcn.similarity import Pairs, nearest_neighbors
 from simpgcn.training import EarlyStopping, Trainer, find_device, predict, prepare
 
@@ -306,6 +307,11 @@ def test_diverging_training_is_told(small, config):
     config = config.replace({"training": {"lr": 1e30, "epochs": 50}})
     with pytest.raises(SimPGCNError, match=r"the loss became .* in epoch \d+: lower training.lr"):
         trained(small, config)
+
+
+def test_memory_is_told_even_where_the_system_does_not(monkeypatch):
+    monkeypatch.setattr("pathlib.Path.read_text", lambda path, **options: "Name: python\n")
+    assert peak_memory_mb(torch.device("cpu")) > 10
 
 
 def test_devices():

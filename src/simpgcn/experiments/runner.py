@@ -106,37 +106,34 @@ def default_workers(configs: Sequence[Config]) -> int:
 
 
 def _batches(configs: Sequence[Config], workers: int) -> list[list[Config]]:
-    """The configurations in groups that can be trained side by side, enough of them for all workers."""
+    """The configurations in groups to train side by side, as large as is fast, and enough of them for all workers."""
     groups: dict[Config, list[Config]] = {}
     for config in dict.fromkeys(configs):
         key = alike(config) if find_method(config.model_name).replicable else config
         groups.setdefault(key, []).append(config)
     batches = []
     for group in groups.values():
-        size = -(-len(group) // workers)
+        size = min(_side_by_side(group), -(-len(group) // workers))
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
 
 
+def _side_by_side(group: list[Config]) -> int:
+    if len(group) == 1:
+        return 1
+    try:
+        x = load_graph(group[0]).x
+    except SimPGCNError:  # each run will say so
+        return 1
+    return how_many(x.size(0), x.size(1), group[0], find_device(group[0].training.device))
+
+
 def _many(job: tuple[list[Config], Path, int]) -> list[Outcome]:
-    """Finish the runs of a batch, as many side by side as is fast."""
+    """Finish the runs of a batch."""
     configs, base, threads = job
     torch.set_num_threads(threads)
-    errors: dict[Config, str] = {}
-    missing = [config for config in configs if not _is_finished(run_folder(base, config))]
-    while missing:
-        chosen, missing = _side_by_side(missing)
-        errors |= _tried(chosen, base)
+    errors = _tried(configs, base)
     return [_outcome(config, base, errors.get(config)) for config in configs]
-
-
-def _side_by_side(configs: list[Config]) -> tuple[list[Config], list[Config]]:
-    """The first of the configurations, with those to train beside it, and the rest."""
-    config, count = configs[0], 1
-    if len(configs) > 1:
-        x = load_graph(config).x
-        count = how_many(x.size(0), x.size(1), config, find_device(config.training.device))
-    return configs[:count], configs[count:]
 
 
 def _tried(configs: list[Config], base: Path) -> dict[Config, str]:
@@ -155,6 +152,9 @@ def _is_finished(folder: Path) -> bool:
 
 def _train(configs: list[Config], base: Path) -> dict[Config, str]:
     """Train these runs side by side and return what went wrong, if anything."""
+    configs = [config for config in configs if not _is_finished(run_folder(base, config))]
+    if not configs:
+        return {}
     folders = [run_folder(base, config) for config in configs]
     for folder in folders:
         if not runs.has_checkpoint(folder):

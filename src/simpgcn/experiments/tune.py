@@ -125,6 +125,7 @@ def tune(
         tried = [with_settings(config, chosen) for config in configs]
         best: list[float] = []
         for number, trainers in enumerate(_groups(tried, graphs)):
+            reported: set[int] = set()
 
             def watch(
                 trainer: Trainer,
@@ -132,9 +133,13 @@ def tune(
                 number: int = number,
                 group: list[Trainer] = trainers,
                 before: tuple[float, ...] = tuple(best),
+                reported: set[int] = reported,
             ) -> bool:
-                if epoch.epoch % REPORT_EVERY or trainer is not group[-1]:
+                if any(one.error is not None for one in group):
+                    return True
+                if epoch.epoch % REPORT_EVERY or epoch.epoch in reported:
                     return False
+                reported.add(epoch.epoch)
                 so_far = [*before, *(one.stopping.best for one in group)]
                 trial.report(sum(so_far) / len(so_far), number * 10_000 + epoch.epoch)
                 return bool(trial.should_prune())
@@ -166,13 +171,14 @@ def tune(
 def _groups(configs: list[Config], graphs: dict[int, Data]) -> Iterator[list[Trainer]]:
     """The trainers of a trial's runs, those together that are trained side by side."""
     first = configs[0]
+    num_classes = max(int(graph.y.max()) + 1 for graph in graphs.values())  # without test sets some have fewer
     x = graphs[first.data.split].x
     size = 1
     if find_method(first.model_name).replicable:
         size = how_many(x.size(0), x.size(1), first, find_device(first.training.device))
     for start in range(0, len(configs), size):
         group = configs[start : start + size]
-        problem = prepare(graphs[group[0].data.split], group[0])
+        problem = prepare(graphs[group[0].data.split], group[0])._replace(num_classes=num_classes)
         yield [Trainer(with_split(problem, graphs[config.data.split], config), config) for config in group]
 
 

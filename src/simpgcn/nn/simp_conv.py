@@ -87,7 +87,7 @@ class SimPConv(nn.Module):
         self.bias: nn.Parameter | None
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
         # γ once more as a tensor, for runs side by side to have one each.
-        self.register_buffer("gamma", torch.tensor(self_loop_weight, dtype=torch.float64), persistent=False)
+        self.register_buffer("gamma", torch.tensor(float(self_loop_weight)), persistent=False)
         if self_loop_weight:
             self.self_loop_score_weight = nn.Parameter(torch.empty(in_channels, 1))
             self.self_loop_score_bias = nn.Parameter(torch.empty(1))

@@ -54,7 +54,8 @@ def nearest_neighbors(
         x = x.coalesce().to_sparse_csr()
     if not _is_finite(stored_values(x)):
         raise SimPGCNError("the features hold NaN or infinite values: fill or drop them first")
-    return exact_neighbors(x, k, farthest, seed=seed, on_progress=on_progress)
+    with torch.cuda.device_of(stored_values(x)):
+        return exact_neighbors(x, k, farthest, seed=seed, on_progress=on_progress)
 
 
 def _is_finite(values: Tensor) -> bool:

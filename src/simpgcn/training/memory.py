@@ -10,12 +10,11 @@ from contextlib import contextmanager
 # glibc's names for its settings, and the largest size it takes for the first of them.
 _MMAP_THRESHOLD, _LARGEST = -3, 32 << 20
 _TRIM_THRESHOLD, _KEPT = -1, 1 << 30
-_DEFAULT = 128 << 10
 
 
 @contextmanager
 def kept_memory() -> Iterator[None]:
-    """Keep freed memory for the block, then give it back to the system.
+    """Keep freed memory for the block, then give it back to the system; allocations stay below 32 MB on the heap.
 
     A training step allocates the same large tensors over and over; glibc would return each to the system when it
     is freed, and the system would hand out, and clear, fresh pages in the next step. On PubMed that is a tenth of
@@ -34,6 +33,5 @@ def kept_memory() -> Iterator[None]:
     try:
         yield
     finally:
-        libc.mallopt(_MMAP_THRESHOLD, _DEFAULT)
-        libc.mallopt(_TRIM_THRESHOLD, _DEFAULT)
+        libc.mallopt(_TRIM_THRESHOLD, 2 * _LARGEST)  # where glibc itself ends up after large allocations
         libc.malloc_trim(0)

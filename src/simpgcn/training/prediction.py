@@ -25,7 +25,8 @@ def predict(model: nn.Module, inputs: tuple[Any, ...]) -> Prediction:
     """The prediction of a model for its inputs; see :func:`simpgcn.training.model_inputs`."""
     model.eval()
     trust = None
-    with torch.no_grad():
+    device = next((parameter for parameter in model.parameters()), torch.empty(0))
+    with torch.no_grad(), torch.cuda.device_of(device):
         if isinstance(model, SimPGCN):
             states = model.states(*inputs)
             logits = states[-1].hidden

@@ -21,6 +21,7 @@ from torch import Tensor
 from torch.func import functional_call
 
 from simpgcn.config import Config
+from simpgcn.errors import SimPGCNError
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.randomness import drawing_from, seed_key
 from simpgcn.nn.sparse_matrix import SparseMatrix
@@ -90,6 +91,19 @@ def train_together(
     Their problems must have the same inputs and their configurations be :func:`alike`. When half of them have
     stopped, the others go on alone.
     """
+    first = trainers[0]
+    for trainer in trainers[1:]:
+        if trainer.problem.inputs is not first.problem.inputs or trainer.problem.pairs is not first.problem.pairs:
+            raise SimPGCNError("runs trained together must have the same inputs: use with_split for another split")
+        if alike(trainer.config) != alike(first.config) or not first.method.replicable:
+            raise SimPGCNError(
+                f"these runs of {first.config.model_name} cannot be trained together: see simpgcn.training.alike"
+            )
+    with torch.cuda.device_of(first.parameters):
+        _train_in_groups(trainers, on_epoch)
+
+
+def _train_in_groups(trainers: Sequence[Trainer], on_epoch: Callable[[Trainer, Epoch], bool | None] | None) -> None:
     stopped = False
     while not stopped and (waiting := [trainer for trainer in trainers if not trainer.finished]):
         enough = len(waiting) // 2
@@ -150,6 +164,10 @@ class _Replicas:
         for trainer in self.trainers:
             for name in ("parameters", "best", "mean", "square"):
                 setattr(trainer, name, getattr(trainer, name).clone())
+            for parameter, value in zip(
+                trainer.learned.values(), unflatten(trainer.parameters, trainer.learned).values(), strict=True
+            ):
+                parameter.data.copy_(value)
 
     def advance(self, on_epoch: Callable[[Trainer, Epoch], bool | None] | None) -> bool:
         """Make the steps of a window and tell what happened in them; True if ``on_epoch`` wants to stop."""
@@ -225,7 +243,7 @@ class _Replicas:
         better = counts & (evaluation.val_hits >= self.best_hits)
         self.best_hits.copy_(torch.where(better, evaluation.val_hits, self.best_hits))
         self.best_epoch.copy_(torch.where(better, self.updates, self.best_epoch))
-        self.best.lerp_(self.parameters, better.unsqueeze(1).to(self.best.dtype))  # all or nothing
+        self.best.copy_(torch.where(better.unsqueeze(1), self.parameters, self.best))
         ended = (self.updates >= self.limit) | (self.updates - self.best_epoch >= self.patience)
         self.active &= ~(counts & ended)
 
