@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor, nn
@@ -94,17 +94,12 @@ class SimPGCN(nn.Module):
         """The logits ``[n, out_channels]``; arguments as for :class:`SimPConv`."""
         return self.states(x, edge_index, feature_edge_index, edge_weight, feature_edge_weight)[-1].hidden
 
-    def states(
-        self,
-        x: Tensor | SparseMatrix,
-        edge_index: Tensor | SparseMatrix,
-        feature_edge_index: Tensor | SparseMatrix,
-        edge_weight: Tensor | None = None,
-        feature_edge_weight: Tensor | None = None,
-    ) -> list[LayerState]:
-        """Every layer's hidden state, s and K; hidden states are as the next layer sees them, after dropout."""
-        first, *graphs = self.first_layer(x, edge_index, feature_edge_index, edge_weight, feature_edge_weight)
-        return self.states_after(first, *graphs)
+    def states(self, *arguments: Any) -> list[LayerState]:
+        """Every layer's hidden state, s and K, of the arguments of :meth:`forward`.
+
+        Hidden states are as the next layer sees them, after dropout.
+        """
+        return self.states_after(*self.first_layer(*arguments))
 
     def first_layer(
         self,
