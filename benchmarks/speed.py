@@ -34,7 +34,7 @@ from speed_page import DEEPROBUST, GRAPHS, RESULTS, write_pages
 from simpgcn.bench.contestants import EPOCHS, FLOOR, OURS, SEARCHES
 from simpgcn.bench.floor import triad
 from simpgcn.bench.graphs import bench_graph
-from simpgcn.bench.measure import alone, seconds, take_turns
+from simpgcn.bench.measure import alone, per_epoch, seconds, take_turns
 from simpgcn.bench.scaling import draw_scaling, scaling, slopes
 from simpgcn.bench.suite import compared, floor, scaling_nodes, setting
 from simpgcn.data.features import row_normalize
@@ -59,14 +59,9 @@ def deeprobust_model(data, config):
 
 
 def deeprobust_epoch(data, config, epochs):
-    """The seconds of a fit of some epochs and one, less those of one, which has all that is not an epoch."""
     model, arguments = deeprobust_model(data, config)
     model.fit(*arguments, train_iters=1)  # finds neighbours and pairs, and keeps them
-
-    def fit(epochs):
-        return seconds(lambda: model.fit(*arguments, train_iters=epochs), CPU)
-
-    return lambda: (fit(1 + epochs) - fit(1)) / epochs
+    return lambda: per_epoch(lambda count: seconds(lambda: model.fit(*arguments, train_iters=count), CPU), epochs)
 
 
 def deeprobust_search(data, config):

@@ -9,7 +9,7 @@ from functools import partial
 import torch
 from torch_geometric.data import Data
 
-from simpgcn.bench.measure import seconds
+from simpgcn.bench.measure import per_epoch, seconds
 from simpgcn.bench.plain_pyg import PlainTraining, plain_inputs
 from simpgcn.bench.plain_search import scikit_argsort, scikit_nearest
 from simpgcn.config import Config
@@ -41,15 +41,14 @@ def with_feature_graph(data: Data, config: Config, *, cache: bool = True) -> Dat
 
 
 def our_epoch(data: Data, config: Config, epochs: int) -> Measurement:
-    """Seconds an epoch, evaluation included, in a training from its start; preparation is not counted."""
-    config = config.replace({"training": {"epochs": epochs, "patience": epochs}})
+    """Seconds an epoch, evaluation included; preparation is not counted."""
     problem = prepare(data, config)
 
-    def measure() -> float:
-        trainer = Trainer(problem, config)
-        return seconds(trainer.run, problem.labels.nodes.device) / epochs
+    def train(count: int) -> float:
+        trainer = Trainer(problem, config.replace({"training": {"epochs": count, "patience": count}}))
+        return seconds(trainer.run, problem.labels.nodes.device)
 
-    return measure
+    return lambda: per_epoch(train, epochs)
 
 
 def plain_epoch(data: Data, config: Config, epochs: int, *, sparse: bool) -> Measurement:
@@ -57,11 +56,11 @@ def plain_epoch(data: Data, config: Config, epochs: int, *, sparse: bool) -> Mea
     data = with_feature_graph(data, config).to(config.training.device)
     inputs = plain_inputs(data, config, sparse=sparse)
 
-    def measure() -> float:
+    def train(count: int) -> float:
         training = PlainTraining(data, inputs, config)
-        return seconds(lambda: training.run(epochs), data.x.device) / epochs
+        return seconds(lambda: training.run(count), data.x.device)
 
-    return measure
+    return lambda: per_epoch(train, epochs)
 
 
 def our_search(data: Data, config: Config) -> Measurement:

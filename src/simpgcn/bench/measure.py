@@ -70,6 +70,15 @@ def seconds(work: Callable[[], object], device: torch.device) -> float:
     return time.perf_counter() - start
 
 
+def per_epoch(train: Callable[[int], float], epochs: int) -> float:
+    """Seconds an epoch: of a training of some epochs and one, less one of one epoch, which has all that is not epochs.
+
+    >>> per_epoch(lambda epochs: 5.0 + 2.0 * epochs, 10)
+    2.0
+    """
+    return (train(1 + epochs) - train(1)) / epochs
+
+
 def alone(work: Callable[..., Any], *arguments: object, threads: int | None = None) -> Any:
     """``work(*arguments)`` in a process of its own, with a peak memory of its own and as many threads as asked.
 

@@ -34,7 +34,7 @@ def run_bench(
         on_step: Called after every step with a word about it; there are :func:`count_steps` of them.
     """
     done = on_step or (lambda step: None)
-    epochs = 3 if quick else epochs_for(device)
+    epochs = 5 if quick else epochs_for(device)
     bandwidth = triad(device, 1 << 20 if quick else None)
     # What is loaded on first use is not a part of anyone's time.
     for contestants in _contestants("tiny", device, epochs, bandwidth).values():

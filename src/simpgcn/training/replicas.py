@@ -219,7 +219,7 @@ class _Replicas:
             state = unflatten(vector, self.trainers[0].learned) | buffers
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
-                    objective, state, (problem.inputs, labels, problem.pairs)
+                    objective, state, (problem.inputs, labels, problem.pairs), tie_weights=False
                 )
             return found
 
@@ -243,7 +243,8 @@ class _Replicas:
         better = counts & (evaluation.val_hits >= self.best_hits)
         self.best_hits.copy_(torch.where(better, evaluation.val_hits, self.best_hits))
         self.best_epoch.copy_(torch.where(better, self.updates, self.best_epoch))
-        self.best.copy_(torch.where(better.unsqueeze(1), self.parameters, self.best))
+        if self.device.type == "cuda" or bool(better.any()):  # to look is free on a CPU only
+            torch.where(better.unsqueeze(1), self.parameters, self.best, out=self.best)
         ended = (self.updates >= self.limit) | (self.updates - self.best_epoch >= self.patience)
         self.active &= ~(counts & ended)
 
