@@ -31,7 +31,7 @@ class _PairScores(Operator):
 
     @staticmethod
     def forward(hidden: Tensor, nodes: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        if kernels := kernels_for(hidden):
+        if kernels := kernels_for(hidden, "pair_scores"):
             return kernels.pair_scores(hidden, nodes, weight), hidden.new_empty(0)
         if hidden.dim() == 2:
             return _scores(hidden, nodes, weight)
@@ -50,7 +50,7 @@ class _PairScores(Operator):
         if gradient is None:
             return None, None, None
         hidden, nodes, weight, difference = ctx.saved_tensors
-        if kernels := kernels_for(hidden):
+        if kernels := kernels_for(hidden, "pair_scores"):
             hidden_bar, weight_bar = kernels.pair_scores_backward(gradient, hidden, nodes, weight)
             return hidden_bar, None, weight_bar
         if hidden.dim() == 2:

@@ -87,7 +87,7 @@ class _Product(Operator):
 
 
 def _multiply(matrix: SparseMatrix, x: Tensor, *, transposed: bool) -> Tensor:
-    if kernels := kernels_for(x):
+    if kernels := kernels_for(x, "sparse_matrix"):
         product: Tensor = kernels.multiply(matrix, x, transposed)
         return product
     csr = matrix.transpose if transposed else matrix.matrix
