@@ -19,5 +19,5 @@ def sparse_product(matrix: Tensor, x: Tensor) -> Tensor:
     """
     if x.device.type != "cpu" or x.dtype != torch.float32 or not x.size(1):
         return matrix @ x
-    bags = matrix.col_indices(), x, matrix.crow_indices()
+    bags = matrix.col_indices(), x.detach(), matrix.crow_indices()
     return embedding_bag(*bags, mode="sum", per_sample_weights=matrix.values(), include_last_offset=True)
