@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding_bag
 
 from simpgcn.data.features import compact, csr_rows, is_sparse, stored_values, with_values
 
@@ -51,15 +52,22 @@ def _row_sums(x: Tensor) -> Tensor:
 
 
 def dots(x: Tensor, rows: Tensor) -> Tensor:
-    """The dot products ``[b, n]`` of some rows with all of them.
+    """The dot products ``[b, n]`` of some rows with all of them; of sparse ones on a CPU, the transpose is contiguous.
 
     >>> dots(torch.eye(3).to_sparse_csr(), torch.tensor([1]))
     tensor([[0., 1., 0.]])
     """
     if not is_sparse(x):
         return x[rows] @ x.T
-    # Transposed twice, and nothing is copied: the product of a sparse and a column-major matrix is column-major.
-    return (x @ dense_rows(x, rows).T).T.contiguous()
+    if x.device.type != "cpu" or x.dtype != torch.float32:
+        return (x @ dense_rows(x, rows).T).T.contiguous()
+    # A row's products with the block are a weighted sum of rows of the block's transpose, as in a bag of embeddings:
+    # the kernel for these keeps the sum in registers and is several times faster than a sparse product.
+    row, entry = _entries(x, rows)
+    table = torch.zeros(x.size(1), rows.numel())
+    table[x.col_indices()[entry], row] = x.values()[entry]
+    bags = x.col_indices(), table, x.crow_indices()
+    return embedding_bag(*bags, mode="sum", per_sample_weights=x.values(), include_last_offset=True).T
 
 
 def dense_rows(x: Tensor, rows: Tensor) -> Tensor:
