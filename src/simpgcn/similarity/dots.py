@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import torch
 from torch import Tensor
-from torch.nn.functional import embedding_bag
 
 from simpgcn.data.features import compact, csr_rows, is_sparse, stored_values, with_values
+from simpgcn.data.sparse_product import sparse_product
 
 # Dot products up to this have squares that float32 holds exactly.
 EXACT_NORM2 = 2**12
@@ -61,13 +61,10 @@ def dots(x: Tensor, rows: Tensor) -> Tensor:
         return x[rows] @ x.T
     if x.device.type != "cpu" or x.dtype != torch.float32:
         return (x @ dense_rows(x, rows).T).T.contiguous()
-    # A row's products with the block are a weighted sum of rows of the block's transpose, as in a bag of embeddings:
-    # the kernel for these keeps the sum in registers and is several times faster than a sparse product.
     row, entry = _entries(x, rows)
-    table = torch.zeros(x.size(1), rows.numel())
-    table[x.col_indices()[entry], row] = x.values()[entry]
-    bags = x.col_indices(), table, x.crow_indices()
-    return embedding_bag(*bags, mode="sum", per_sample_weights=x.values(), include_last_offset=True).T
+    block = torch.zeros(x.size(1), rows.numel())
+    block[x.col_indices()[entry], row] = x.values()[entry]
+    return sparse_product(x, block).T
 
 
 def dense_rows(x: Tensor, rows: Tensor) -> Tensor:
