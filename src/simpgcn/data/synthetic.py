@@ -88,6 +88,24 @@ def demo_graph() -> Data:
     return data
 
 
+def homophily_graph(homophily: float) -> Data:
+    """1,000 short articles in five topics, of whose links the share ``homophily`` stays within a topic.
+
+    >>> homophily_graph(0.3)
+    Data(x=[1000, 500], edge_index=[2, 5000], y=[1000])
+    """
+    return synthetic_graph(1000, 5, homophily=homophily, average_degree=5, signal=0.3, words_per_node=20, seed=2021)
+
+
+def sized_graph(num_nodes: float) -> Data:
+    """A graph of ten links and about twenty words to a node, to see what grows with the number of nodes.
+
+    >>> sized_graph(200)
+    Data(x=[200, 500], edge_index=[2, 2000], y=[200])
+    """
+    return synthetic_graph(round(num_nodes), 5, average_degree=10, words_per_node=25, seed=2021)
+
+
 def _edges(
     rng: np.random.Generator, y: np.ndarray, num_classes: int, homophily: float, count: int, degrees: Degrees
 ) -> Tensor:
