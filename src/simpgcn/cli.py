@@ -26,13 +26,24 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
 from simpgcn.experiments.compare import chosen_models, draw_comparison, write_comparison
 from simpgcn.experiments.compare import compare as run_comparison
+from simpgcn.experiments.experiment import experiment_names
+from simpgcn.experiments.reproduce import QUICK_RUNS, RUNS, chosen_experiments
+from simpgcn.experiments.reproduce import reproduce as run_reproduction
 from simpgcn.experiments.runner import Outcome
 from simpgcn.experiments.tune import draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
 from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress, TrainingProgress
-from simpgcn.screens import bench_table, comparison_table, growth, show_dataset, show_run, show_tuning
+from simpgcn.screens import (
+    bench_table,
+    comparison_table,
+    growth,
+    reproduction_table,
+    show_dataset,
+    show_run,
+    show_tuning,
+)
 from simpgcn.train_run import resume_run, train_run
 from simpgcn.training import find_device, load_graph, model_inputs
 from simpgcn.training import predict as predict_nodes
@@ -187,6 +198,56 @@ def tune(
         _print_json(answer)
     else:
         show_tuning(result, dataset, model, folder)
+    return answer
+
+
+@app.command()
+def reproduce(
+    names: Annotated[
+        list[str] | None, typer.Argument(help=f"all, or some of {', '.join(experiment_names())}.", show_default="all")
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Where results, their page and their runs go.")] = Path("results"),
+    quick: Annotated[bool, typer.Option("--quick", help=f"{QUICK_RUNS} runs a cell, for a first look.")] = False,
+    count: Annotated[
+        int | None,
+        typer.Option("--runs", min=1, help="Runs a cell: run i has seed i and split i.", show_default=str(RUNS)),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes at once.", min=1)] = None,
+    device: Device = None,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Run the paper's tables and figures, and say for each cell whether it agrees.
+
+    A reproduction that was stopped goes on where it was when the same command is given again.
+    """
+    wanted = [experiment.name for experiment in chosen_experiments(names or [])]
+    chosen = count or (QUICK_RUNS if quick else RUNS)
+    options = [*(names or ["all"]), *(["--quick"] if quick else []), *([f"--runs {count}"] if count else [])]
+    with RunsProgress(0) as bar:
+
+        def show(outcome: Outcome) -> None:
+            result = f"{outcome.metrics['test_accuracy']:.1%}" if outcome.metrics else "failed"
+            bar.advance(f"{outcome.config.label} {result}")
+
+        tables = run_reproduction(
+            wanted,
+            out,
+            count=chosen,
+            device=device,
+            workers=workers,
+            command=f"simpgcn reproduce {' '.join(options)}",
+            on_plan=bar.extend,
+            on_outcome=show,
+        )
+    answer = {"folder": str(out), "experiments": tables}
+    if json_output:
+        _print_json(answer)
+    else:
+        for table in tables:
+            Console().print(reproduction_table(table))
+        Console().print(f"The page with all of it: {escape(str(out / 'index.html'))}", highlight=False)
+    if any(cell["error"] for table in tables for cell in table["cells"]):
+        raise typer.Exit(1)
     return answer
 
 

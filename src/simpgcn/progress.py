@@ -73,6 +73,10 @@ class RunsProgress(_Bars):
         )
         self._task = self._bars.add_task("", total=total, shown="")
 
+    def extend(self, more: int) -> None:
+        """Expect more runs than were known of."""
+        self._bars.update(self._task, total=(self._bars.tasks[self._task].total or 0) + more)
+
     def advance(self, shown: str) -> None:
         """Count one more run and show a word about it."""
         self._bars.update(self._task, advance=1, shown=shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import resource
 import subprocess
@@ -23,6 +24,26 @@ def versions() -> dict[str, str]:
     """
     found = {name: metadata.version(name) for name in ("numpy", "torch", "torch_geometric")}
     return {"simpgcn": VERSION, "python": platform.python_version(), **found}
+
+
+def machine(device: torch.device) -> dict[str, str | int]:
+    """The hardware a result was made on: processor, cores, memory in GB, and the GPU if that is the ``device``.
+
+    >>> sorted(machine(torch.device("cpu")))
+    ['cores', 'memory_gb', 'processor']
+    """
+    processor = platform.processor() or platform.machine()
+    described = Path("/proc/cpuinfo")
+    if described.is_file():
+        models = [line.partition(":")[2].strip() for line in described.read_text().splitlines() if "model name" in line]
+        processor = models[0] if models else processor
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    found: dict[str, str | int] = {
+        "processor": processor,
+        "cores": os.cpu_count() or 1,
+        "memory_gb": round(memory / 1e9),
+    }
+    return {**found, "gpu": torch.cuda.get_device_name(device)} if device.type == "cuda" else found
 
 
 @cache

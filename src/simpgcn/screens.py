@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from simpgcn.experiments.compare import Row
+from simpgcn.experiments.results_page import cell_text
 from simpgcn.experiments.tune import Tuned
 from simpgcn.train_run import FinishedRun
 
@@ -64,6 +65,21 @@ def comparison_table(rows: list[Row], dataset: str) -> Table:
             f"{row.seconds:.1f} s",
             f"{row.parameters:,}",
         )
+    return table
+
+
+def reproduction_table(found: dict[str, Any]) -> Table:
+    """An experiment's cells with the paper's numbers in brackets, in the colours of their verdicts."""
+    table = Table("", *found["datasets"], title=f"{found['title']}: {found['what']}", title_justify="left")
+    colours = {"green": "green", "amber": "yellow", "red": "red", "none": "default"}
+    lines: dict[str, list[str]] = {}
+    for cell in found["cells"]:
+        shown = cell_text(cell)
+        lines.setdefault(cell["label"], []).append(f"[{colours[cell['colour']]}]{escape(shown)}[/]")
+    for column in table.columns:
+        column.overflow = "fold"
+    for label, texts in lines.items():
+        table.add_row(escape(label), *texts)
     return table
 
 

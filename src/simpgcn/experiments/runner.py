@@ -146,13 +146,19 @@ def _tried(configs: list[Config], base: Path) -> dict[Config, str]:
         return {key: value for config in configs for key, value in _tried([config], base).items()}
 
 
-def _is_finished(folder: Path) -> bool:
+def is_finished(base: Path, config: Config) -> bool:
+    """Whether the run of ``config`` below ``base`` need not be trained.
+
+    >>> is_finished(Path("nowhere"), Config())
+    False
+    """
+    folder = run_folder(base, config)
     return (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder)
 
 
 def _train(configs: list[Config], base: Path) -> dict[Config, str]:
     """Train these runs side by side and return what went wrong, if anything."""
-    configs = [config for config in configs if not _is_finished(run_folder(base, config))]
+    configs = [config for config in configs if not is_finished(base, config)]
     if not configs:
         return {}
     folders = [run_folder(base, config) for config in configs]

@@ -1,0 +1,183 @@
+"""A table or figure of the paper as data: what is measured on which graphs, and what the paper printed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from importlib import resources
+from typing import Any
+
+from simpgcn.config import parse_yaml
+from simpgcn.data.catalog import catalog_entry
+from simpgcn.errors import SimPGCNError, unknown_name
+from simpgcn.nn.registry import find_method
+
+# In the order of the results page.
+ORDER = ("table1", "table2", "table3", "table4", "table5", "figure3", "figure4", "search", "cosine", "data", "cornell")
+
+
+@dataclass(frozen=True)
+class Row:
+    """A line of a table.
+
+    Attributes:
+        name: How the file and its claims call it.
+        label: How the page calls it.
+        measure: ``name`` of a measure (see :mod:`simpgcn.experiments.measures`) and its options.
+        paper: The paper's numbers, one for each dataset; None where it has none.
+        model: Which model is trained, where one is.
+        changes: Settings instead of the shipped ones, on every dataset.
+        only: More of them, by dataset.
+    """
+
+    name: str
+    label: str
+    measure: dict[str, Any]
+    paper: tuple[float | None, ...]
+    model: str | None = None
+    changes: dict[str, Any] = field(default_factory=dict)
+    only: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def settings(self, dataset: str) -> dict[str, Any]:
+        """The changes for one dataset."""
+        more = self.only.get(dataset, {})
+        return {
+            section: {**self.changes.get(section, {}), **more.get(section, {})} for section in {**self.changes, **more}
+        }
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence of the paper that says what is higher than what.
+
+    Attributes:
+        says: The sentence.
+        higher: A row; or a dataset, if ``row`` is given.
+        than: Rows, or datasets, that it is higher than.
+        datasets: Where; everywhere if left out.
+        row: The row within which datasets are compared.
+    """
+
+    says: str
+    higher: str
+    than: tuple[str, ...]
+    datasets: tuple[str, ...] = ()
+    row: str | None = None
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """A table or figure.
+
+    Attributes:
+        name: As on the command line.
+        title, what, where: What the paper calls it, what it shows, and where it stands.
+        datasets: The columns.
+        rows: The lines, with the paper's numbers.
+        claims: What the paper's text says of it.
+        departures: What is done otherwise than in the paper, for the reader of the page.
+        picture: Which picture is drawn of it, if any.
+    """
+
+    name: str
+    title: str
+    what: str
+    where: str
+    datasets: tuple[str, ...]
+    rows: tuple[Row, ...]
+    claims: tuple[Claim, ...] = ()
+    departures: tuple[str, ...] = ()
+    picture: str | None = None
+
+
+def experiment_names() -> list[str]:
+    """The experiments there are, in the order of the results page.
+
+    >>> experiment_names()[:3]
+    ['table1', 'table2', 'table3']
+    """
+    files = resources.files("simpgcn.experiments").joinpath("tables").iterdir()
+    found = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
+    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def load_experiment(name: str) -> Experiment:
+    """The experiment called ``name``; a key nobody knows is an error.
+
+    >>> table = load_experiment("table3")
+    >>> table.title, table.rows[-1].label, table.rows[-1].paper
+    ('Table 3', 'SimP-GCN', (82.8, 72.6, 81.1))
+    """
+    if name not in experiment_names():
+        raise unknown_name("experiment", name, experiment_names())
+    text = resources.files("simpgcn.experiments").joinpath("tables", f"{name}.yaml").read_text()
+    return parse_experiment(name, parse_yaml(text, f"tables/{name}.yaml"))
+
+
+def parse_experiment(name: str, content: dict[str, Any]) -> Experiment:
+    """An experiment from the content of its file."""
+    where = f"tables/{name}.yaml"
+    content = dict(content)
+    metadata = _checked(content.pop("metadata", {}), ("title", "what", "where"), f"{where}: metadata")
+    shared: dict[str, Any] = {
+        key: content.pop(key) for key in ("measure", "model", "changes", "only") if key in content
+    }
+    rows, claims = content.pop("rows", {}), content.pop("claims", [])
+    _checked(content, ("datasets", "departures", "picture"), where)
+    datasets = tuple(content.get("datasets", ()))
+    for dataset in datasets:
+        catalog_entry(dataset)
+    experiment = Experiment(
+        name=name,
+        **metadata,
+        datasets=datasets,
+        rows=tuple(_row(key, {**shared, **values}, datasets, where) for key, values in rows.items()),
+        claims=tuple(_claim(values, where) for values in claims),
+        departures=tuple(content.get("departures", ())),
+        picture=content.get("picture"),
+    )
+    _check_claims(experiment, where)
+    return experiment
+
+
+def _row(name: str, values: dict[str, Any], datasets: tuple[str, ...], where: str) -> Row:
+    known = [f.name for f in fields(Row) if f.name != "name"]
+    row = _checked({"label": name, **values}, known, f"{where}: row {name}")
+    paper = tuple(row.pop("paper", [None] * len(datasets)))
+    if len(paper) != len(datasets):
+        raise SimPGCNError(f"{where}: row {name} has {len(paper)} numbers of the paper for {len(datasets)} datasets")
+    if "measure" not in row:
+        raise SimPGCNError(f"{where}: row {name} does not say what to measure: give it a measure")
+    if row.get("model") is not None:
+        find_method(row["model"])
+    for dataset in row.get("only", {}):
+        if dataset not in datasets:
+            raise unknown_name("dataset", dataset, datasets)
+    return Row(name=name, paper=paper, **row)
+
+
+def _claim(values: dict[str, Any], where: str) -> Claim:
+    claim = _checked(values, [f.name for f in fields(Claim)], f"{where}: claim")
+    for key in ("than", "datasets"):
+        claim[key] = tuple(claim.get(key, ()))
+    return Claim(**claim)
+
+
+def _check_claims(experiment: Experiment, where: str) -> None:
+    rows = [row.name for row in experiment.rows]
+    for claim in experiment.claims:
+        named = experiment.datasets if claim.row is not None else rows
+        for name in (claim.higher, *claim.than):
+            if name not in named:
+                raise unknown_name(f"name in a claim of {where}", name, named)
+        for name in claim.datasets:
+            if name not in experiment.datasets:
+                raise unknown_name("dataset", name, experiment.datasets)
+        if claim.row is not None and claim.row not in rows:
+            raise unknown_name("row", claim.row, rows)
+
+
+def _checked(values: dict[str, Any], known: Any, where: str) -> dict[str, Any]:
+    for key in values:
+        if key not in known:
+            raise unknown_name(f"key in {where}", key, known)
+    return dict(values)

@@ -1,0 +1,158 @@
+"""What can be measured for a cell of a table: which runs it needs, what is read from them, and how it is judged."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from simpgcn.config import Config
+from simpgcn.data import dataset_statistics
+from simpgcn.errors import SimPGCNError, unknown_name
+from simpgcn.experiments.compare import run_configs
+from simpgcn.experiments.data_faults import count_fault
+from simpgcn.experiments.experiment import Row
+from simpgcn.experiments.layer_scores import At, Of, run_score
+from simpgcn.experiments.overlaps import Metric, run_overlap
+from simpgcn.experiments.runner import Outcome, run_folder
+from simpgcn.experiments.search import MODEL, best_choice, search_configs
+from simpgcn.experiments.tune import nested
+from simpgcn.experiments.verdict import Verdict, judge_accuracy, judge_setting, judge_value
+
+
+@dataclass
+class Work:
+    """How much is run, where, and what became of it so far."""
+
+    count: int
+    base: Path
+    device: str | None = None
+    done: dict[Config, Outcome] = field(default_factory=dict)
+
+    def changes(self, row: Row, dataset: str) -> dict[str, Any]:
+        """The row's settings on a dataset, with the device asked for."""
+        found = row.settings(dataset)
+        if self.device is not None:
+            found["training"] = {**found.get("training", {}), "device": self.device}
+        return found
+
+
+Part = Literal["test", "validation"]
+
+
+class Measure(NamedTuple):
+    """A kind of cell.
+
+    Attributes:
+        configs: The runs it needs, of those that can be known so far; its arguments are a row, a dataset, the work,
+            and the row's options.
+        values: What it finds, one value for each run, or a single one; the same arguments.
+        judge: The verdict on the values against the paper's number.
+        digits: Decimals to show; None for as many as a number has.
+    """
+
+    configs: Callable[..., list[Config]]
+    values: Callable[..., list[float]]
+    judge: Callable[[Sequence[float], float | None], Verdict]
+    digits: int | None = 2
+
+
+def _no_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Config]:
+    return []
+
+
+def _model_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Config]:
+    if row.model is None:
+        raise SimPGCNError(f"the row {row.name} names no model to train")
+    return run_configs(dataset, row.model, work.count, work.changes(row, dataset))
+
+
+def _finished(configs: list[Config], work: Work) -> list[Config]:
+    return [config for config in configs if config in work.done and work.done[config].metrics is not None]
+
+
+def _accuracies(configs: list[Config], work: Work, part: Part) -> list[float]:
+    key = {"test": "test_accuracy", "validation": "val_accuracy"}[part]
+    return [100 * (work.done[config].metrics or {})[key] for config in _finished(configs, work)]
+
+
+def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test") -> list[float]:
+    return _accuracies(_model_configs(row, dataset, work), work, part)
+
+
+def _statistic(row: Row, dataset: str, work: Work, of: str) -> list[float]:
+    found = dataset_statistics(dataset)._asdict()
+    if of not in found:
+        raise unknown_name("statistic", of, found)
+    return [float(found[of])]
+
+
+def _fault(row: Row, dataset: str, work: Work, of: str) -> list[float]:
+    return [float(count_fault(dataset, of))]
+
+
+def _overlap(row: Row, dataset: str, work: Work, between: list[str], k: int, metric: Metric) -> list[float]:
+    configs = _finished(_model_configs(row, dataset, work), work)
+    found = [run_overlap(run_folder(work.base, config), config, between, k, metric) for config in configs]
+    return found if "hidden" in between else found[:1]  # the others are of the data, the same for every run
+
+
+def _score(row: Row, dataset: str, work: Work, of: Of, layer: int, at: At) -> list[float]:
+    configs = _finished(_model_configs(row, dataset, work), work)
+    return [run_score(run_folder(work.base, config), of, layer, at) for config in configs]
+
+
+def _searched_configs(row: Row, dataset: str, work: Work, runs: int, **options: Any) -> list[Config]:
+    grid = search_configs(dataset, min(runs, work.count), work.changes(row, dataset))
+    return [config for _, configs in grid for config in configs]
+
+
+def _searched(row: Row, dataset: str, work: Work, runs: int, setting: str) -> list[float]:
+    grid = search_configs(dataset, min(runs, work.count), work.changes(row, dataset))
+    choice = best_choice(grid, work.done) or {}
+    return [float(choice[setting])] if setting in choice else []
+
+
+def _picked_configs(row: Row, dataset: str, work: Work, runs: int, **options: Any) -> list[Config]:
+    changes = work.changes(row, dataset)
+    grid = search_configs(dataset, min(runs, work.count), changes)
+    choice = best_choice(grid, work.done)
+    if choice is None:
+        return [config for _, configs in grid for config in configs]
+    return [config.replace(nested(choice)) for config in run_configs(dataset, MODEL, work.count, changes)]
+
+
+def _picked(row: Row, dataset: str, work: Work, runs: int, part: Part = "test") -> list[float]:
+    return _accuracies(_picked_configs(row, dataset, work, runs), work, part)
+
+
+MEASURES = {
+    "accuracy": Measure(_model_configs, _accuracy, judge_accuracy),
+    "statistic": Measure(_no_configs, _statistic, partial(judge_value, share=0.01), digits=0),
+    "fault": Measure(_no_configs, _fault, judge_value, digits=0),
+    "overlap": Measure(_model_configs, _overlap, judge_value),
+    "score": Measure(_model_configs, _score, judge_value),
+    "searched setting": Measure(_searched_configs, _searched, judge_setting, digits=None),
+    "searched accuracy": Measure(_picked_configs, _picked, judge_accuracy),
+}
+
+
+def row_measure(row: Row) -> tuple[Measure, dict[str, Any]]:
+    """The measure of a row and its options; an error if it has no such option or lacks one.
+
+    >>> from simpgcn.experiments.experiment import load_experiment
+    >>> row_measure(load_experiment("table3").rows[0])[1]
+    {}
+    """
+    options = dict(row.measure)
+    name = options.pop("name", None)
+    if name not in MEASURES:
+        raise unknown_name("measure", str(name), MEASURES)
+    try:
+        inspect.signature(MEASURES[name].values).bind(row, "", None, **options)
+    except TypeError as error:
+        raise SimPGCNError(f"the row {row.name} does not fit the measure {name}: {error}") from None
+    return MEASURES[name], options

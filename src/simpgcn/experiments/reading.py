@@ -1,0 +1,70 @@
+"""What the results say, in plain words; every number in it comes from the results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simpgcn.experiments.verdict import LEVEL
+
+Table = dict[str, Any]
+ACCURACY_TABLES = ("table3", "table4", "table5")
+
+
+def reading(tables: list[Table]) -> list[str]:
+    """Sentences about what agrees with the paper and what does not.
+
+    >>> reading([])
+    []
+    """
+    sentences = []
+    cells = [cell for table in tables for cell in table["cells"] if cell["paper"] is not None]
+    if cells:
+        counts = {colour: sum(cell["colour"] == colour for cell in cells) for colour in ("green", "amber", "red")}
+        sentences.append(
+            f"{len(cells)} numbers of the paper were measured again: {counts['green']} agree (green), "
+            f"{counts['amber']} are close or on the better side (amber), {counts['red']} differ (red)."
+        )
+    sentences += _about_accuracy(tables)
+    claims = [(table, claim) for table in tables for claim in table["claims"] if claim["colour"] != "none"]
+    if claims:
+        held = sum(claim["colour"] == "green" for _, claim in claims)
+        open_ = sum(claim["colour"] == "amber" for _, claim in claims)
+        sentences.append(
+            f"Of {len(claims)} sentences about them, {held} hold in every comparison, {open_} in all but some that are "
+            f"too close to tell, {len(claims) - held - open_} are contradicted somewhere."
+        )
+    unfilled = [f"{cell['label']} on {cell['dataset']}" for cell in cells if cell["mean"] is None]
+    if unfilled:
+        sentences.append(f"Not filled: {', '.join(unfilled)}.")
+    return sentences
+
+
+def _about_accuracy(tables: list[Table]) -> list[str]:
+    cells = [(table, c) for table in tables if table["name"] in ACCURACY_TABLES for c in table["cells"]]
+    ours = [(table, c) for table, c in cells if c["model"] == "simpgcn" and c["mean"] is not None]
+    others = [(table, c) for table, c in cells if c["model"] != "simpgcn" and c["mean"] is not None]
+    sentences = []
+    if ours:
+        low = [f"{_place(table, c)} (p = {c['p_exact']:.3f})" for table, c in ours if _significantly_below(c)]
+        verdict = f"significantly below it is {', '.join(low)}" if low else "none is significantly below it"
+        sentences.append(
+            f"SimP-GCN, with and without its parts: {len(ours)} cells were tested against the printed mean, taken as "
+            f"exact (one-sided, 5%); {verdict}."
+        )
+    if others:
+        above = [c for _, c in others if c["says"] == "above"]
+        below = [_place(table, c) for table, c in others if c["colour"] == "red"]
+        sentences.append(
+            f"The methods it is compared with: of {len(others)} cells, {len(above)} are significantly above the "
+            f"paper's and {len(below)} below{': ' + ', '.join(below) if below else ''}. Where a baseline is stronger "
+            "here, SimP-GCN's lead is smaller than the paper's."
+        )
+    return sentences
+
+
+def _significantly_below(cell: Table) -> bool:
+    return cell["p_exact"] is not None and cell["p_exact"] < LEVEL
+
+
+def _place(table: Table, cell: Table) -> str:
+    return f"{cell['label']} on {cell['dataset']} in {table['title']}"

@@ -1,0 +1,153 @@
+"""The paper's tables and figures, run and laid beside the paper's own."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from simpgcn.data import load_dataset
+from simpgcn.errors import SimPGCNError
+from simpgcn.experiments.claims import judge_claim
+from simpgcn.experiments.experiment import Experiment, experiment_names, load_experiment
+from simpgcn.experiments.figures import draw
+from simpgcn.experiments.measures import Work, row_measure
+from simpgcn.experiments.results_page import write_page
+from simpgcn.experiments.runner import Outcome, is_finished, run_all
+from simpgcn.files import replacing
+from simpgcn.provenance import git_revision, machine, versions
+from simpgcn.training import find_device
+
+RUNS = 10
+QUICK_RUNS = 3
+
+
+def chosen_experiments(names: Sequence[str]) -> list[Experiment]:
+    """The experiments called by name, each once; ``all`` of them, or none named, is every one there is.
+
+    >>> [experiment.title for experiment in chosen_experiments(["table2", "table5"])]
+    ['Table 2', 'Table 5']
+    """
+    if not names or "all" in names:
+        names = experiment_names()
+    return [load_experiment(name) for name in dict.fromkeys(names)]
+
+
+def reproduce(
+    names: Sequence[str],
+    out: Path,
+    *,
+    count: int = RUNS,
+    device: str | None = None,
+    workers: int | None = None,
+    command: str = "simpgcn.experiments.reproduce",
+    on_plan: Callable[[int], None] | None = None,
+    on_outcome: Callable[[Outcome], None] | None = None,
+) -> list[dict[str, Any]]:
+    """Run experiments and write their results, pictures and page into ``out``.
+
+    The runs are kept below ``out/runs``, addressed by their configuration: what several experiments need is trained
+    once, and what is finished is not trained again.
+
+    Args:
+        names: Of the experiments; see :func:`chosen_experiments`.
+        out: Where results go. Those of other experiments that are there stay, and stay on the page.
+        count: Runs of each cell.
+        device: Where to train.
+        workers: Processes at once.
+        command: What the page says the results were made with.
+        on_plan: Called with the number of runs whenever it is known of more.
+        on_outcome: Called after every run.
+    """
+    start = time.perf_counter()
+    experiments = chosen_experiments(names)
+    chosen = find_device(device or "auto")
+    out.mkdir(parents=True, exist_ok=True)
+    work = Work(count, out / "runs", device)
+    for dataset in {dataset for experiment in experiments for dataset in experiment.datasets}:
+        load_dataset(dataset)  # installed once, before many processes ask for it
+    trained = 0
+    while wanted := _wanted(experiments, work):  # what a search finds asks for more runs
+        trained += sum(not is_finished(work.base, config) for config in wanted)
+        if on_plan is not None:
+            on_plan(len(wanted))
+        outcomes = run_all(wanted, work.base, workers=workers, on_outcome=on_outcome)
+        work.done |= {outcome.config: outcome for outcome in outcomes}
+    tables = [_table(experiment, work) for experiment in experiments]
+    made = {
+        "command": command,
+        "quick": count < RUNS,
+        "seconds": round(time.perf_counter() - start, 1),
+        "trained": trained,
+        "found": len(work.done) - trained,
+        "machine": machine(chosen),
+        "versions": versions(),
+        "git": git_revision(),
+    }
+    for experiment, table in zip(experiments, tables, strict=True):
+        table["made"] = made
+        if experiment.picture is not None:
+            draw(experiment, table, work, out / f"{experiment.name}.png")
+        with replacing(out / f"{experiment.name}.json") as draft:
+            draft.write_text(json.dumps(table, indent=1) + "\n")
+    write_page(out, read_tables(out))
+    return tables
+
+
+def read_tables(out: Path) -> list[dict[str, Any]]:
+    """The results of every experiment that were written into ``out``."""
+    tables = []
+    for name in experiment_names():
+        path = out / f"{name}.json"
+        if path.is_file():
+            try:
+                tables.append(json.loads(path.read_text()))
+            except ValueError as error:
+                raise SimPGCNError(f"{path} is damaged ({error}): remove it and run {name} again") from error
+    return tables
+
+
+def _wanted(experiments: Sequence[Experiment], work: Work) -> list[Any]:
+    wanted = {}
+    for experiment in experiments:
+        for row in experiment.rows:
+            measure, options = row_measure(row)
+            for dataset in experiment.datasets:
+                wanted.update(dict.fromkeys(measure.configs(row, dataset, work, **options)))
+    return [config for config in wanted if config not in work.done]
+
+
+def _table(experiment: Experiment, work: Work) -> dict[str, Any]:
+    cells = {}
+    for row in experiment.rows:
+        measure, options = row_measure(row)
+        for dataset, paper in zip(experiment.datasets, row.paper, strict=True):
+            values = measure.values(row, dataset, work, **options)
+            verdict = measure.judge(values, paper)
+            configs = measure.configs(row, dataset, work, **options)
+            error = next((work.done[c].error for c in configs if c in work.done and work.done[c].error), None)
+            cells[row.name, dataset] = {
+                "row": row.name,
+                "label": row.label,
+                "dataset": dataset,
+                "model": row.model,
+                "measure": row.measure["name"],
+                "digits": measure.digits,
+                "values": values,
+                "paper": paper,
+                **verdict._asdict(),
+                "error": error,
+            }
+    return {
+        "name": experiment.name,
+        "title": experiment.title,
+        "what": experiment.what,
+        "where": experiment.where,
+        "datasets": list(experiment.datasets),
+        "cells": list(cells.values()),
+        "claims": [judge_claim(claim, cells, experiment.datasets) for claim in experiment.claims],
+        "departures": list(experiment.departures),
+        "picture": f"{experiment.name}.png" if experiment.picture else None,
+    }

@@ -1,0 +1,197 @@
+"""The results page: ``README.md`` and a self-contained ``index.html`` with the same content."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from simpgcn.experiments.page_format import (
+    Block,
+    Code,
+    Folded,
+    Heading,
+    Items,
+    Marked,
+    Picture,
+    Table,
+    Text,
+    to_html,
+    to_markdown,
+)
+from simpgcn.experiments.reading import reading
+from simpgcn.files import replacing
+
+KEY = (
+    Marked("agrees: no significant difference, or equal in the digits printed", "green"),
+    Marked("close to the paper's, or significantly above it", "amber"),
+    Marked("significantly below the paper's, or another figure altogether", "red"),
+)
+
+
+def write_page(out: Path, tables: list[dict[str, Any]]) -> None:
+    """Write both forms of the page about the results of experiments into ``out``."""
+    blocks = page(tables)
+    with replacing(out / "README.md") as draft:
+        draft.write_text(to_markdown(blocks))
+    with replacing(out / "index.html") as draft:
+        draft.write_text(to_html(blocks, out))
+
+
+def page(tables: list[dict[str, Any]]) -> list[Block]:
+    """The content of the page.
+
+    >>> page([])[0]
+    Heading(text='The paper, again', level=1)
+    """
+    blocks: list[Block] = [
+        Heading("The paper, again", 1),
+        Text(
+            "The tables and figures of SimP-GCN (Jin et al., WSDM 2021), each cell from runs of this software, with "
+            "the paper's number in brackets. Mean ± standard deviation; accuracies in percent."
+        ),
+        Heading("What holds and what does not", 2),
+        Items(reading(tables)),
+        Items(list(KEY)),
+        Text(
+            "Accuracies are tested one-sided at 5%, once with the printed mean as exact and once as the mean of ten "
+            "runs that scatter as ours do; red is below by both. Other figures are close within a quarter of the "
+            "paper's, counts within a hundredth."
+        ),
+    ]
+    for table in tables:
+        blocks += _experiment(table)
+        if table["name"] == "table5":
+            blocks += [Heading("Figure 2", 2), Text("Robustness under attack is not part of this yet.")]
+    return [*blocks, *_made(tables)]
+
+
+def _experiment(table: dict[str, Any]) -> list[Block]:
+    made = table["made"]
+    runs = max((cell["runs"] for cell in table["cells"]), default=0)
+    cells = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
+    rows = list(dict.fromkeys(cell["row"] for cell in table["cells"]))
+    blocks: list[Block] = [
+        Heading(table["title"], 2),
+        Text(
+            f"{table['what']} ({table['where']})."
+            + (f" {runs} runs a cell." if runs > 1 else "")
+            + (" A quick look, not the full number of runs." if runs > 1 and made["quick"] else "")
+        ),
+        Table(
+            ["", *table["datasets"]],
+            [
+                [Marked(cells[row, table["datasets"][0]]["label"])] + [_cell(cells[row, d]) for d in table["datasets"]]
+                for row in rows
+            ],
+        ),
+    ]
+    if table["picture"] is not None:
+        blocks.append(Picture(table["picture"], f"{table['title']}: {table['what']}"))
+    if table["claims"]:
+        blocks.append(
+            Items([Marked(f"{claim['says']} Here it {_lowered(claim)}.", claim["colour"]) for claim in table["claims"]])
+        )
+    details = _details(table)
+    if details.rows:
+        blocks.append(Folded("Differences, intervals and p-values", details))
+    if table["departures"]:
+        blocks += [Text("To know:"), Items(list(table["departures"]))]
+    return blocks
+
+
+def _lowered(claim: dict[str, Any]) -> str:
+    return claim["found"] if claim["colour"] != "none" else f"was {claim['found']}"
+
+
+def cell_text(cell: dict[str, Any]) -> str:
+    """A cell as its page shows it: ours, and the paper's in brackets.
+
+    >>> cell_text({"mean": 82.345, "sd": 0.8, "digits": 2, "paper": 82.8})
+    '82.34 ± 0.80 (82.8)'
+    """
+    if cell["mean"] is None:
+        return "failed" if cell["error"] else ""
+    text = _number(cell["mean"], cell["digits"])
+    if cell["sd"] is not None:
+        text += f" ± {_number(cell['sd'], cell['digits'])}"
+    if cell["paper"] is not None:
+        text += f" ({_printed(cell['paper'])})"
+    return text
+
+
+def _cell(cell: dict[str, Any]) -> Marked:
+    return Marked(cell_text(cell), "red" if cell["error"] else cell["colour"])
+
+
+def _details(table: dict[str, Any]) -> Table:
+    rows = []
+    for cell in table["cells"]:
+        if cell["paper"] is None or cell["mean"] is None:
+            continue
+        digits = cell["digits"]
+        interval = "" if cell["low"] is None else f"{_number(cell['low'], digits)} to {_number(cell['high'], digits)}"
+        rows.append(
+            [
+                Marked(f"{cell['label']}, {cell['dataset']}"),
+                Marked(f"{cell['difference']:+.{digits}f}" if digits is not None else f"{cell['difference']:+g}"),
+                Marked(interval),
+                Marked("" if cell["p_exact"] is None else f"{cell['p_exact']:.3f}"),
+                Marked("" if cell["p_below"] is None else f"{cell['p_below']:.3f}"),
+                Marked(cell["says"], cell["colour"]),
+            ]
+        )
+    header = [
+        "cell",
+        "difference",
+        "95% interval of ours",
+        "p below, paper exact",
+        "p below, paper scatters",
+        "verdict",
+    ]
+    return Table(header, rows)
+
+
+def _made(tables: list[dict[str, Any]]) -> list[Block]:
+    blocks: list[Block] = [Heading("How it was made", 2)]
+    seen: list[dict[str, Any]] = []
+    for table in tables:
+        if table["made"] not in seen:
+            seen.append(table["made"])
+    for made in seen:
+        titles = ", ".join(table["title"] for table in tables if table["made"] == made)
+        hardware = made["machine"]
+        gpu = f"{hardware['gpu']}, " if "gpu" in hardware else ""
+        blocks += [
+            Text(
+                f"{titles}: {made['trained']:,} runs trained in {_duration(made['seconds'])}"
+                + (f", {made['found']:,} found finished from before" if made["found"] else "")
+                + f". {gpu}{hardware['processor']}, {hardware['cores']} cores, {hardware['memory_gb']} GB. "
+                + ", ".join(f"{name} {version}" for name, version in made["versions"].items())
+                + (
+                    f"; source {made['git'][:12]}{'-dirty' if made['git'].endswith('-dirty') else ''}"
+                    if made["git"]
+                    else ""
+                )
+                + "."
+            ),
+            Code(made["command"]),
+        ]
+    return blocks
+
+
+def _duration(seconds: float) -> str:
+    return (
+        f"{seconds:.0f} s"
+        if seconds < 120
+        else f"{seconds / 60:.0f} min"
+        if seconds < 7200
+        else f"{seconds / 3600:.1f} h"
+    )
+
+
+def _number(value: float, digits: int | None) -> str:
+    return f"{value:g}" if digits is None else f"{value:,.{digits}f}"
+
+
+def _printed(value: float) -> str:
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -1,0 +1,141 @@
+r"""Whether a number of ours agrees with the paper's: the tests, and what they are called.
+
+The paper prints means without their spread. Against a mean :math:`\mu` of the paper, ``n`` runs of ours with mean
+:math:`\bar x` and standard deviation ``s`` are tested twice, both one-sided:
+
+.. math::
+    t_{\text{exact}} = \frac{\bar x - \mu}{s \sqrt{1/n}}, \qquad
+    t = \frac{\bar x - \mu}{s \sqrt{1/n + 1/m}}, \qquad n - 1 \text{ degrees of freedom}
+
+The first is Student's test of one sample and takes the printed number as exact. But it is itself the mean of ``m``
+runs (ten for accuracies, one where the paper names no number of runs), which scatter, too: the second allows for that,
+with our spread for theirs, as none is printed. With ``m = 1`` it asks whether one more run of ours could be theirs.
+
+Accuracies, where higher is better:
+
+* green, "agrees": not below by the first test, not above by the second;
+* amber, "above": above by the second; "close": below by the first test, but not by the second;
+* red, "below": below by both.
+
+Other figures, which are neither good nor bad high:
+
+* green, "agrees": equal in the digits printed, or not different by the second test, two-sided;
+* amber, "close": within a stated share of the paper's;
+* red, "differs".
+
+All at 5%. Where there is no spread to test with (a method without randomness, a single run), accuracies within one
+point are "close" and others are judged by the shares above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+from scipy import stats
+
+LEVEL = 0.05
+POINT = 1.0
+
+Colour = Literal["green", "amber", "red", "none"]
+
+
+class Verdict(NamedTuple):
+    """A cell's numbers, its colour and the word for it.
+
+    ``low`` and ``high`` bound the 95% confidence interval of our mean; ``p_exact`` and ``p_below`` are those of the two
+    tests that ours is lower. What cannot be had is None.
+    """
+
+    runs: int
+    mean: float | None
+    sd: float | None
+    low: float | None
+    high: float | None
+    difference: float | None
+    p_exact: float | None
+    p_below: float | None
+    colour: Colour
+    says: str
+
+
+def judge_accuracy(values: Sequence[float], paper: float | None, paper_runs: int = 10) -> Verdict:
+    """The verdict on accuracies in percent against a mean of the paper.
+
+    >>> judge_accuracy([82.0, 82.4, 82.9, 82.2], 82.8).says
+    'agrees'
+    >>> judge_accuracy([80.0, 80.1, 79.9, 80.2], 82.8)[-2:]
+    ('red', 'below')
+    """
+    found = _measured(values, paper, paper_runs)
+    if found.difference is None:
+        return found
+    if found.p_exact is None or found.p_below is None:
+        if abs(found.difference) <= _rounding(paper):
+            return found._replace(colour="green", says="agrees")
+        if found.difference > 0:
+            return found._replace(colour="amber", says="above")
+        near = -found.difference <= POINT
+        return found._replace(colour="amber" if near else "red", says="close" if near else "below")
+    if found.p_below < LEVEL:
+        return found._replace(colour="red", says="below")
+    if found.p_exact < LEVEL:
+        return found._replace(colour="amber", says="close")
+    if 1 - found.p_below < LEVEL:
+        return found._replace(colour="amber", says="above")
+    return found._replace(colour="green", says="agrees")
+
+
+def judge_value(values: Sequence[float], paper: float | None, share: float = 0.25) -> Verdict:
+    """The verdict on a figure that the paper gives once; ``share`` of it is what counts as close.
+
+    >>> judge_value([3.93], 3.88)[-2:], judge_value([5429], 5429)[-2:], judge_value([13.4], 3.88)[-2:]
+    (('amber', 'close'), ('green', 'agrees'), ('red', 'differs'))
+    """
+    found = _measured(values, paper, 1)
+    if found.difference is None or paper is None:
+        return found
+    same = abs(found.difference) <= _rounding(paper)
+    if same or (found.p_below is not None and min(found.p_below, 1 - found.p_below) >= LEVEL / 2):
+        return found._replace(colour="green", says="agrees")
+    near = abs(found.difference) <= share * abs(paper)
+    return found._replace(colour="amber" if near else "red", says="close" if near else "differs")
+
+
+def judge_setting(values: Sequence[float], paper: float | None) -> Verdict:
+    """The verdict on a setting that was picked: the published one, or another.
+
+    >>> judge_setting([0.1], 0.1).says, judge_setting([10.0], 0.1).says
+    ('the same', 'another')
+    """
+    found = _measured(values, paper, 1)
+    if found.difference is None:
+        return found
+    return found._replace(
+        colour="amber" if found.difference else "green", says="another" if found.difference else "the same"
+    )
+
+
+def _measured(values: Sequence[float], paper: float | None, paper_runs: int) -> Verdict:
+    """Everything but the word."""
+    n = len(values)
+    if n == 0:
+        return Verdict(0, None, None, None, None, None, None, None, "none", "")
+    mean = float(np.mean(values))
+    difference = None if paper is None else mean - paper
+    if n == 1 or np.ptp(values) == 0:
+        return Verdict(n, mean, None if n == 1 else 0.0, None, None, difference, None, None, "none", "")
+    sd = float(np.std(values, ddof=1))
+    half = float(stats.t.ppf(0.975, n - 1)) * sd / n**0.5
+    p_exact = p_below = None
+    if difference is not None:
+        p_exact = float(stats.t.cdf(difference / (sd * (1 / n) ** 0.5), n - 1))
+        p_below = float(stats.t.cdf(difference / (sd * (1 / n + 1 / paper_runs) ** 0.5), n - 1))
+    return Verdict(n, mean, sd, mean - half, mean + half, difference, p_exact, p_below, "none", "")
+
+
+def _rounding(paper: float | None) -> float:
+    """Half of the last digit that was printed."""
+    digits = len(repr(float(paper or 0)).partition(".")[2].rstrip("0"))
+    return 0.5 * 10.0**-digits + 1e-9

@@ -1,0 +1,115 @@
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from simpgcn.errors import SimPGCNError
+from simpgcn.experiments.compare import run_configs
+from simpgcn.experiments.experiment import ORDER, experiment_names, load_experiment, parse_experiment
+from simpgcn.experiments.figures import PICTURES
+from simpgcn.experiments.measures import row_measure
+
+PAPER = Path(__file__).parents[3] / "shared/paper/simp-gcn.tex"
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_every_file_loads_and_fits(name):
+    experiment = load_experiment(name)
+    assert experiment.title
+    assert experiment.picture in (None, *PICTURES)
+    labels = [row.label for row in experiment.rows]
+    assert len(set(labels)) == len(labels)
+    for row in experiment.rows:
+        row_measure(row)
+        assert len(row.paper) == len(experiment.datasets)
+        if row.model is not None:
+            for dataset in experiment.datasets:
+                run_configs(dataset, row.model, 1, row.settings(dataset))
+
+
+def numbers(text):
+    return [float(number.replace(",", "")) for number in re.findall(r"-?\d[\d,]*(?:\.\d+)?", text)]
+
+
+@pytest.mark.parametrize("name", ["table1", "table2", "table3", "table4", "table5", "figure4"])
+def test_the_papers_numbers_are_those_of_its_text(name):
+    if not PAPER.is_file():
+        pytest.skip("needs the paper's source beside the checkout")
+    lines = PAPER.read_text().splitlines()
+    printed = [numbers(re.sub(r"\\textbf\{([^}]*)\}", r"\1", line)) for line in lines]
+    for row in load_experiment(name).rows:
+        ours = [float(value) for value in row.paper if value is not None]
+        if name == "figure4":
+            assert not ours or any(ours[0] in line for line in printed), row.name
+        else:
+            assert ours in printed, row.name
+
+
+def test_numbers_printed_twice_are_the_same():
+    rows = {name: {row.name: row for row in load_experiment(name).rows} for name in experiment_names()}
+    assert rows["table5"]["all"].paper == rows["table4"]["simpgcn"].paper
+    assert rows["table5"]["gcn"].paper == rows["table4"]["gcn"].paper
+    both = rows["table3"]["simpgcn"].paper + rows["table4"]["simpgcn"].paper
+    assert rows["search"]["picked"].paper == rows["search"]["published"].paper == both
+    for line, place in (("features-hidden", "gcn-features"), ("hidden-original", "gcn-original")):
+        figure = [value for value in rows["figure3"][place].paper if value is not None]
+        assert tuple(figure) == rows["table1"][line].paper
+
+
+def test_the_published_settings_are_the_shipped_ones():
+    experiment = load_experiment("search")
+    for row in experiment.rows:
+        if row.measure["name"] == "searched setting":
+            section, key = row.measure["setting"].split(".")
+            for dataset, paper in zip(experiment.datasets, row.paper, strict=True):
+                (config,) = run_configs(dataset, "simpgcn", 1)
+                assert paper in (None, getattr(getattr(config, section), key))
+
+
+def test_ablations_change_what_they_say():
+    rows = {row.name: row for row in load_experiment("table5").rows}
+    (config,) = run_configs("texas", "simpgcn", 1, rows["neither"].settings("texas"))
+    assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 0)
+    (config,) = run_configs("texas", "simpgcn", 1, rows["no-loops"].settings("texas"))
+    assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 0.5)
+
+
+def test_order_names_files():
+    assert list(ORDER) == experiment_names()
+
+
+GOOD = {
+    "metadata": {"title": "T", "what": "w", "where": "s"},
+    "datasets": ["demo"],
+    "measure": {"name": "accuracy"},
+    "rows": {"gcn": {"model": "gcn", "paper": [50.0]}},
+}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"colums": []}, "unknown key in tables/t.yaml 'colums'"),
+        ({"datasets": ["core"]}, "unknown dataset 'core'"),
+        ({"rows": {"gcn": {"model": "gnc"}}}, "unknown model 'gnc'"),
+        ({"rows": {"gcn": {"model": "gcn", "papr": []}}}, "row gcn 'papr': did you mean paper"),
+        ({"rows": {"gcn": {"model": "gcn", "paper": [1, 2]}}}, "has 2 numbers of the paper for 1 datasets"),
+        ({"rows": {"gcn": {"only": {"cora": {}}}}}, "unknown dataset 'cora'"),
+        ({"claims": [{"says": "x", "higher": "gcn", "than": ["mlp"]}]}, "claim of tables/t.yaml 'mlp'"),
+    ],
+)
+def test_mistakes_are_told(change, message):
+    assert parse_experiment("t", GOOD).rows[0].label == "gcn"
+    with pytest.raises(SimPGCNError, match=re.escape(message)):
+        parse_experiment("t", {**GOOD, **change})
+
+
+def test_a_measure_has_its_options():
+    row = parse_experiment("t", {**GOOD, "measure": {"name": "overlap", "between": ["features", "hidden"]}}).rows[0]
+    with pytest.raises(SimPGCNError, match="does not fit the measure overlap: missing a required argument: 'k'"):
+        row_measure(row)
+    row = parse_experiment("t", {**GOOD, "measure": {"name": "accurcy"}}).rows[0]
+    with pytest.raises(SimPGCNError, match="unknown measure 'accurcy': did you mean accuracy"):
+        row_measure(row)
