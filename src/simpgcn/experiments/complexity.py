@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+import math
+import statistics
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import torch
 from torch import Tensor, nn
@@ -93,13 +95,50 @@ def step_cost(dataset: str, device: str) -> Cost:
     def gcn() -> None:
         F.cross_entropy(theirs(*problem.inputs[:2])[train], y).backward()
 
-    def timed(step: Callable[[], None]) -> float:
+    def timed(step: Callable[[], object]) -> float:
         return seconds(lambda: [step() for _ in range(STEPS)], place) / STEPS
 
     simpgcn()
     gcn()  # what is laid out or compiled on first use is not a step's
     found = take_turns({"gcn": lambda: timed(gcn), "simpgcn": lambda: timed(simpgcn)}, ROUNDS)
     return Cost(found["gcn"], found["simpgcn"], problem.similarity_seconds)
+
+
+CostOf = Literal["gcn", "simpgcn", "times", "extra", "search", "extra growth", "search growth"]
+# The paper trains for so many epochs.
+EPOCHS = 200
+
+
+def cost_values(dataset: str, device: str, of: CostOf, since: str | None = None) -> list[float]:
+    """What one row of a table shows of :func:`step_cost`.
+
+    ``gcn`` and ``simpgcn``: milliseconds a step; ``times``: how many times as long SimP-GCN takes, round by round;
+    ``extra``: what it takes more, in seconds, for as many epochs as the paper trains; ``search``: seconds for
+    look-alikes and pairs. ``extra growth`` and ``search growth``: the power of the number of nodes with which they
+    grew since the smaller graph ``since``.
+
+    >>> len(cost_values("nodes-200", "cpu", "times")), cost_values("nodes-200", "cpu", "search growth", "nodes-200")
+    (5, [])
+    """
+    cost = step_cost(dataset, device)
+    if of in ("gcn", "simpgcn"):
+        return [1000 * value for value in getattr(cost, of)]
+    if of == "times":
+        return [ours / theirs for ours, theirs in zip(cost.simpgcn, cost.gcn, strict=True)]
+    if of in ("search", "extra"):
+        return [cost.search] if of == "search" else [EPOCHS * _extra(cost)]
+    if since is None or since == dataset:
+        return []
+    before = step_cost(since, device)
+    pair = (before.search, cost.search) if of == "search growth" else (_extra(before), _extra(cost))
+    if min(pair) <= 0:
+        return []
+    nodes = [load_dataset(name).num_nodes for name in (since, dataset)]
+    return [math.log(pair[1] / pair[0]) / math.log(nodes[1] / nodes[0])]
+
+
+def _extra(cost: Cost) -> float:
+    return statistics.median(ours - theirs for ours, theirs in zip(cost.simpgcn, cost.gcn, strict=True))
 
 
 class _SameGCN(nn.Module):

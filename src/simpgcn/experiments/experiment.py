@@ -12,7 +12,25 @@ from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.nn.registry import find_method
 
 # In the order of the results page.
-ORDER = ("table1", "table2", "table3", "table4", "table5", "figure3", "figure4", "search", "cosine", "data", "cornell")
+ORDER = (
+    "table1",
+    "table2",
+    "table3",
+    "table4",
+    "table5",
+    "figure3",
+    "figure4",
+    "search",
+    "cosine",
+    "data",
+    "cornell",
+    "lemma",
+    "cost",
+    "gate",
+    "degree",
+    "depth",
+    "homophily",
+)
 
 
 @dataclass(frozen=True)
