@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -91,10 +92,15 @@ def demo_graph() -> Data:
 def homophily_graph(homophily: float) -> Data:
     """1,000 short articles in five topics, of whose links the share ``homophily`` stays within a topic.
 
+    Topics and words are always the same.
+
     >>> homophily_graph(0.3)
     Data(x=[1000, 500], edge_index=[2, 5000], y=[1000])
     """
-    return synthetic_graph(1000, 5, homophily=homophily, average_degree=5, signal=0.3, words_per_node=20, seed=2021)
+    drawn = partial(synthetic_graph, 1000, 5, average_degree=5, signal=0.2, words_per_node=20, seed=2021)
+    data = drawn(homophily=homophily)
+    data.x = drawn().x  # words are drawn after the links, and so differ from one homophily to the next
+    return data
 
 
 def sized_graph(num_nodes: float) -> Data:

@@ -20,16 +20,16 @@ def degree_accuracy(folder: Path, config: Config, low: int, high: int | None) ->
     if not path.is_file():
         raise SimPGCNError(f"{path} is missing: the run is damaged; remove {folder} and give the command again")
     table = pyarrow.parquet.read_table(path, columns=["label", "predicted"])
-    chosen = test_nodes(config.data, low, high)
+    chosen = nodes_to_test(config.data, low, high)
     hit = table.column("predicted").to_numpy()[chosen] == table.column("label").to_numpy()[chosen]
     return float(100 * hit.mean()) if len(hit) else None
 
 
 @cache
-def test_nodes(settings: DataSettings, low: int, high: int | None) -> np.ndarray:
+def nodes_to_test(settings: DataSettings, low: int, high: int | None) -> np.ndarray:
     """The numbers of the test nodes with ``low`` to ``high`` links, as the models see them.
 
-    >>> len(test_nodes(DataSettings(), 0, None))
+    >>> len(nodes_to_test(DataSettings(), 0, None))
     400
     """
     data = load_graph(Config(data=settings))
