@@ -31,6 +31,17 @@ def test_fit_predict_score(clf, small):
     assert clf.best_epoch_ <= len(clf.history_) == 15
 
 
+def test_softmax_gate(clf, small, tmp_path):
+    """Settings of the other gate, such as those shipped for a dataset, are no obstacle."""
+    clf.set_params(gate="softmax", structure_bias=2.0, self_loop_weight=0.0).fit(small)
+    assert clf.score(small) > 0.6
+    np.testing.assert_allclose(clf.trust_.sum(axis=2), 3, rtol=1e-5)
+    clf.save(tmp_path / "run")
+    np.testing.assert_array_equal(
+        SimPGCNClassifier.load(tmp_path / "run").predict_proba(small), clf.predict_proba(small)
+    )
+
+
 def test_scikit_learn_manners(clf):
     copy = clone(clf.set_params(pretext_weight=7.0))
     assert copy.get_params() == clf.get_params()

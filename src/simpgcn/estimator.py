@@ -16,6 +16,7 @@ from simpgcn.config import Config
 from simpgcn.data.features import Choice
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.pretext import Task
+from simpgcn.nn.simp_conv import Gate
 from simpgcn.nn.simp_gcn import Form
 from simpgcn.runs import read_config, read_history, read_model, write_config, write_history, write_model
 from simpgcn.training import Epoch, Prediction, Trainer, find_device, model_inputs, predict, prepare
@@ -31,6 +32,7 @@ _SECTIONS = {
         "structure_bias",
         "bias",
         "form",
+        "gate",
         "pretext_weight",
         "pretext_neighbors",
         "pretext_samples",
@@ -55,6 +57,8 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         structure_bias: The initial b_s; above 0 starts closer to the given graph.
         bias: Learn a bias in every layer.
         form: ``paper`` or ``published``: where the ReLU sits.
+        gate: ``scores``, as in the paper, or ``softmax``: one softmax over the given graph, look-alikes and the
+            node itself, which has no use for ``self_loop_weight`` and ``structure_bias``.
         pretext_weight: λ, the weight of the pretext task; 0 removes it.
         pretext_neighbors: m, most and least similar nodes per node in the pretext task.
         pretext_samples: Pairs drawn for the pretext task in each epoch.
@@ -94,6 +98,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         structure_bias: float = 0.0,
         bias: bool = True,
         form: Form = "paper",
+        gate: Gate = "scores",
         pretext_weight: float = 1.0,
         pretext_neighbors: int = 5,
         pretext_samples: int = 10_000,
@@ -117,6 +122,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         self.structure_bias = structure_bias
         self.bias = bias
         self.form = form
+        self.gate = gate
         self.pretext_weight = pretext_weight
         self.pretext_neighbors = pretext_neighbors
         self.pretext_samples = pretext_samples

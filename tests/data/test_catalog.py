@@ -22,6 +22,19 @@ def home(tmp_path, monkeypatch):
     return tmp_path / "home"
 
 
+def test_made_up_families():
+    graph = load_dataset("homophily-0.3")
+    same = graph.y[graph.edge_index[0]] == graph.y[graph.edge_index[1]]
+    assert same.float().mean().item() == pytest.approx(0.3)
+    other = load_dataset("homophily-0.9")
+    assert torch.equal(graph.y, other.y)
+    assert torch.equal(graph.x.to_dense(), other.x.to_dense())
+    assert load_dataset("nodes-300").num_nodes == 300
+    for wrong in ("homophily-high", "nodes-", "nodes--3"):
+        with pytest.raises(SimPGCNError, match="unknown dataset"):
+            load_dataset(wrong)
+
+
 @pytest.mark.parametrize("name", [n for n in PAPERS_SEVEN if n != "actor"])
 def test_table_2_in_its_own_counting(mirror, name):
     assert dataset_statistics(name)[:4] == PAPER[name]

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from simpgcn.errors import SimPGCNError
 from simpgcn.nn import SimPConv, SimPGCN, SparseMatrix, feature_propagation, structure_propagation
 
 
@@ -26,6 +27,14 @@ def literal_layer(conv, h, a, a_f, *, published=False):
     inverse_root = torch.diag(torch.where(d_f > 0, d_f.clamp(min=1e-300) ** -0.5, 0.0))
     first = torch.linalg.inv(d_tilde.sqrt()) @ a_tilde @ torch.linalg.inv(d_tilde.sqrt())
     second = inverse_root @ a_f @ inverse_root
+    if conv.gate == "softmax":
+        scores = torch.exp(h @ conv.gate_weight + conv.gate_bias)
+        w = 3 * scores / scores.sum(1, keepdim=True)
+        bias = 0 if conv.bias is None else conv.bias
+        branches = [first @ h @ conv.weight + bias, second @ h @ conv.weight + bias, h @ conv.weight + bias]
+        if published:
+            branches = [torch.nn.functional.relu(branch) for branch in branches]
+        return sum(torch.diag(w[:, i]) @ branches[i] for i in range(3))
     s = 1 / (1 + torch.exp(-(h @ conv.score_weight + conv.score_bias)))
     z = h @ conv.weight
     bias = 0 if conv.bias is None else conv.bias
@@ -53,28 +62,35 @@ def literal_layer(conv, h, a, a_f, *, published=False):
     structure_bias=st.sampled_from([0.0, 2.0]),
     bias=st.booleans(),
     published=st.booleans(),
+    gate=st.sampled_from(["scores", "softmax"]),
     weighted=st.booleans(),
     sparse=st.booleans(),
     seed=st.integers(0, 10_000),
 )
 def test_equals_the_dense_transcription(
-    n, edges, d_in, d_out, gamma, structure_bias, bias, published, weighted, sparse, seed
+    n, edges, d_in, d_out, gamma, structure_bias, bias, published, gate, weighted, sparse, seed
 ):
     torch.manual_seed(seed)
     index, feature_index = torch.randint(n, (2, edges)), torch.randint(n, (2, edges))
     weight = torch.rand(edges) + 0.1 if weighted else None
     feature_weight = torch.rand(edges) + 0.1
-    conv = SimPConv(
-        d_in, d_out, self_loop_weight=gamma, structure_bias=structure_bias, bias=bias, activate_branches=published
-    )
+    options = {
+        "self_loop_weight": gamma,
+        "structure_bias": structure_bias,
+        "bias": bias,
+        "activate_branches": published,
+        "gate": gate,
+    }
+    conv = SimPConv(d_in, d_out, **options)
     if bias:
         torch.nn.init.normal_(conv.bias)
+    if gate == "softmax":
+        torch.nn.init.normal_(conv.gate_weight)
+        torch.nn.init.normal_(conv.gate_bias)
     h = torch.randn(n, d_in)
     out = conv(SparseMatrix(h) if sparse else h, index, feature_index, weight, feature_weight)
     ones = torch.ones(edges) if weight is None else weight
-    exact = SimPConv(
-        d_in, d_out, self_loop_weight=gamma, structure_bias=structure_bias, bias=bias, activate_branches=published
-    ).double()
+    exact = SimPConv(d_in, d_out, **options).double()
     exact.load_state_dict(conv.state_dict())
     expected = literal_layer(
         exact,
@@ -86,14 +102,16 @@ def test_equals_the_dense_transcription(
     torch.testing.assert_close(out.double(), expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("gamma", [0.0, 0.7])
+@pytest.mark.parametrize(("gate", "gamma"), [("scores", 0.0), ("scores", 0.7), ("softmax", 0.1)])
 @pytest.mark.parametrize("form", ["paper", "published"])
-def test_gradients_numerically(gamma, form):
+def test_gradients_numerically(gate, gamma, form):
     torch.manual_seed(0)
     n = 7
-    model = SimPGCN(4, 5, 3, num_layers=3, self_loop_weight=gamma, form=form, dropout=0.0).double()
+    model = SimPGCN(4, 5, 3, num_layers=3, self_loop_weight=gamma, form=form, dropout=0.0, gate=gate).double()
     for conv in model.convs:
         torch.nn.init.normal_(conv.bias)
+        if gate == "softmax":
+            torch.nn.init.normal_(conv.gate_weight)
     index = torch.randint(n, (2, 15))
     structure = structure_propagation(index, n, torch.rand(15, dtype=torch.float64) + 0.1)
     features = feature_propagation(index.flip(0), n, torch.rand(15, dtype=torch.float64) + 0.1)
@@ -136,6 +154,20 @@ def test_gamma_zero_has_no_self_loop_parameters():
     assert sorted(name for name, _ in conv.named_parameters()) == ["bias", "score_bias", "score_weight", "weight"]
     state = conv.state(torch.rand(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
     assert state.self_loops is None
+
+
+def test_the_softmax_gate_has_no_scores_and_starts_even():
+    torch.manual_seed(0)
+    conv = SimPConv(3, 2, gate="softmax", self_loop_weight=1.0, structure_bias=2.0)
+    assert sorted(name for name, _ in conv.named_parameters()) == ["bias", "gate_bias", "gate_weight", "weight"]
+    state = conv.state(torch.rand(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
+    trust = conv.trust(state)
+    torch.testing.assert_close(trust.sum(1), torch.full((4,), 3.0))
+    torch.testing.assert_close(trust, torch.ones(4, 3), atol=0.05, rtol=0)
+    assert torch.equal(trust, torch.stack([state.structure_score, state.feature_score, state.self_loops], dim=1))
+    assert str(conv) == "SimPConv(3, 2, gate='softmax')"
+    with pytest.raises(SimPGCNError, match="scores or softmax"):
+        SimPConv(3, 2, gate="hard")
 
 
 def test_initial_values():

@@ -28,6 +28,15 @@ def test_any_depth_with_every_state(graph, depth):
     torch.testing.assert_close(trust[:, -1, 2], 0.1 * states[-1].self_loops)
 
 
+@pytest.mark.parametrize("depth", [1, 3])
+def test_trust_of_the_softmax_gate(graph, depth):
+    model = SimPGCN(6, 8, 3, num_layers=depth, gate="softmax").eval()
+    trust = model.trust(model.states(*graph))
+    assert trust.shape == (20, depth, 3)
+    assert (trust > 0).all()
+    torch.testing.assert_close(trust.sum(dim=2), torch.full((20, depth), 3.0))
+
+
 @pytest.mark.parametrize("form", ["paper", "published"])
 def test_there_is_a_nonlinearity(graph, form):
     """With linear layers and fixed scores the logits of 2x would be twice those of x."""

@@ -50,9 +50,9 @@ def assert_alike(one, other):
     assert one.stopping.best == pytest.approx(other.stopping.best, abs=0.01)
 
 
-@pytest.mark.parametrize("form", ["paper", "published"])
-def test_each_of_several_runs_is_the_run_alone(trainers, form):
-    base = BASE.replace({"model": {"form": form}})
+@pytest.mark.parametrize(("form", "gate"), [("paper", "scores"), ("published", "scores"), ("paper", "softmax")])
+def test_each_of_several_runs_is_the_run_alone(trainers, form, gate):
+    base = BASE.replace({"model": {"form": form, "gate": gate}})
     together, alone = trainers(base=base), trainers(base=base)
     train_together(together)
     for trainer in alone:

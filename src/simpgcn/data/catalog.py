@@ -21,7 +21,7 @@ from simpgcn.data.home import data_home
 from simpgcn.data.prognn import clean_graph
 from simpgcn.data.raw_files import copy_from_mirror, verify
 from simpgcn.data.splits import SplitKind, apply_split
-from simpgcn.data.synthetic import demo_graph
+from simpgcn.data.synthetic import demo_graph, homophily_graph, sized_graph
 from simpgcn.errors import SimPGCNError, unknown_name
 
 
@@ -79,16 +79,22 @@ CATALOG: dict[str, Benchmark | Made] = {
     "citeseer-prognn": Made("citeseer's largest component, as in Pro-GNN", partial(clean_graph, "citeseer"), "pro-gnn"),
 }
 
+# Made-up graphs named by the number that is chosen, such as homophily-0.3 and nodes-4000.
+FAMILIES: dict[str, Callable[[float], Data]] = {"homophily": homophily_graph, "nodes": sized_graph}
+
 
 def catalog_entry(name: str) -> Benchmark | Made:
     """The entry called ``name``.
 
-    >>> catalog_entry("cora").title
-    'papers and citations'
+    >>> catalog_entry("cora").title, catalog_entry("homophily-0.3").title
+    ('papers and citations', 'made-up articles, homophily 0.3')
     """
-    if name not in CATALOG:
-        raise unknown_name("dataset", name, CATALOG)
-    return CATALOG[name]
+    if name in CATALOG:
+        return CATALOG[name]
+    family, _, number = name.rpartition("-")
+    if family in FAMILIES and number.replace(".", "", 1).isdecimal():
+        return Made(f"made-up articles, {family} {number}", partial(FAMILIES[family], float(number)), "random")
+    raise unknown_name("dataset", name, [*CATALOG, *(f"{family}-NUMBER" for family in FAMILIES)])
 
 
 def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = None, directed: bool = False) -> Data:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -86,6 +87,29 @@ def demo_graph() -> Data:
     )
     data.x = data.x.to_dense()
     return data
+
+
+def homophily_graph(homophily: float) -> Data:
+    """1,000 short articles in five topics, of whose links the share ``homophily`` stays within a topic.
+
+    Topics and words are always the same.
+
+    >>> homophily_graph(0.3)
+    Data(x=[1000, 500], edge_index=[2, 5000], y=[1000])
+    """
+    drawn = partial(synthetic_graph, 1000, 5, average_degree=5, signal=0.2, words_per_node=20, seed=2021)
+    data = drawn(homophily=homophily)
+    data.x = drawn().x  # words are drawn after the links, and so differ from one homophily to the next
+    return data
+
+
+def sized_graph(num_nodes: float) -> Data:
+    """A graph of ten links and about twenty words to a node, to see what grows with the number of nodes.
+
+    >>> sized_graph(200)
+    Data(x=[200, 500], edge_index=[2, 2000], y=[200])
+    """
+    return synthetic_graph(round(num_nodes), 5, average_degree=10, words_per_node=25, seed=2021)
 
 
 def _edges(

@@ -25,6 +25,12 @@ ORDER = (
     "directed",
     "data",
     "cornell",
+    "lemma",
+    "cost",
+    "gate",
+    "degree",
+    "depth",
+    "homophily",
 )
 
 

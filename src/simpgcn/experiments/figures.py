@@ -13,6 +13,7 @@ from simpgcn.experiments.experiment import Experiment
 from simpgcn.experiments.layer_scores import node_scores
 from simpgcn.experiments.measures import Work, row_measure
 from simpgcn.experiments.runner import run_folder
+from simpgcn.experiments.study_figures import STUDY_PICTURES
 from simpgcn.files import replacing
 
 if TYPE_CHECKING:
@@ -95,4 +96,8 @@ def _scores(experiment: Experiment, table: dict[str, Any], work: Work) -> Figure
     return figure
 
 
-PICTURES: dict[str, Callable[[Experiment, dict[str, Any], Work], Any]] = {"overlaps": _overlaps, "scores": _scores}
+PICTURES: dict[str, Callable[[Experiment, dict[str, Any], Work], Any]] = {
+    "overlaps": _overlaps,
+    "scores": _scores,
+    **STUDY_PICTURES,
+}

@@ -10,17 +10,21 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from simpgcn.config import Config
-from simpgcn.data import dataset_statistics
+from simpgcn.data import dataset_statistics, load_dataset
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.compare import run_configs
+from simpgcn.experiments.complexity import CostOf, cost_values, extra_parameters
 from simpgcn.experiments.data_faults import count_fault
 from simpgcn.experiments.experiment import Row
 from simpgcn.experiments.layer_scores import At, Of, run_score
+from simpgcn.experiments.node_degrees import degree_accuracy
 from simpgcn.experiments.overlaps import Metric, run_overlap
 from simpgcn.experiments.runner import Outcome, run_folder
-from simpgcn.experiments.search import MODEL, best_choice, search_configs
+from simpgcn.experiments.search import MODEL, Grid, Ranges, best_choice, search_configs
+from simpgcn.experiments.smoothing import lemma_error, roughness
 from simpgcn.experiments.tune import nested
-from simpgcn.experiments.verdict import Verdict, judge_accuracy, judge_setting, judge_value
+from simpgcn.experiments.verdict import Verdict, judge_accuracy, judge_nothing, judge_setting, judge_value
+from simpgcn.training import load_graph
 
 
 @dataclass
@@ -64,10 +68,10 @@ def _no_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Conf
     return []
 
 
-def _model_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Config]:
+def _model_configs(row: Row, dataset: str, work: Work, runs: int | None = None, **options: Any) -> list[Config]:
     if row.model is None:
         raise SimPGCNError(f"the row {row.name} names no model to train")
-    return run_configs(dataset, row.model, work.count, work.changes(row, dataset))
+    return run_configs(dataset, row.model, min(runs or work.count, work.count), work.changes(row, dataset))
 
 
 def _finished(configs: list[Config], work: Work) -> list[Config]:
@@ -79,8 +83,38 @@ def _accuracies(configs: list[Config], work: Work, part: Part) -> list[float]:
     return [100 * (work.done[config].metrics or {})[key] for config in _finished(configs, work)]
 
 
-def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test") -> list[float]:
-    return _accuracies(_model_configs(row, dataset, work), work, part)
+def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: int | None = None) -> list[float]:
+    return _accuracies(_model_configs(row, dataset, work, runs), work, part)
+
+
+def _degree_accuracy(row: Row, dataset: str, work: Work, low: int, high: int | None = None) -> list[float]:
+    configs = _finished(_model_configs(row, dataset, work), work)
+    found = [degree_accuracy(run_folder(work.base, config), config, low, high) for config in configs]
+    return [value for value in found if value is not None]
+
+
+def _lemma(row: Row, dataset: str, work: Work) -> list[float]:
+    return [lemma_error(load_dataset(dataset))]
+
+
+def _roughness(row: Row, dataset: str, work: Work, times: int) -> list[float]:
+    return [roughness(load_dataset(dataset), times)]
+
+
+def _extra_parameters(row: Row, dataset: str, work: Work, of: Literal["all", "share", "uncounted"]) -> list[float]:
+    config = run_configs(dataset, MODEL, 1, work.changes(row, dataset))[0]
+    data = load_graph(config)
+    extra = extra_parameters(data.x.size(1), int(data.y.max()) + 1, config.model)
+    found = {
+        "all": extra.counted,
+        "share": round(100 * extra.counted / extra.gcn, 2),
+        "uncounted": extra.counted - extra.paper,
+    }
+    return [float(found[of])]
+
+
+def _time(row: Row, dataset: str, work: Work, of: CostOf, since: str | None = None) -> list[float]:
+    return cost_values(dataset, work.device or "auto", of, since)
 
 
 def _statistic(row: Row, dataset: str, work: Work, of: str) -> list[float]:
@@ -105,28 +139,60 @@ def _score(row: Row, dataset: str, work: Work, of: Of, layer: int, at: At) -> li
     return [run_score(run_folder(work.base, config), of, layer, at) for config in configs]
 
 
-def _searched_configs(row: Row, dataset: str, work: Work, runs: int, **options: Any) -> list[Config]:
-    grid = search_configs(dataset, min(runs, work.count), work.changes(row, dataset))
-    return [config for _, configs in grid for config in configs]
+def _grid(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None) -> Grid:
+    """The search of a row: in the paper's ranges, or in its own, by dataset; without any there is one choice."""
+    own = None if ranges is None else ranges.get(dataset, {})
+    return search_configs(dataset, min(runs, work.count), work.changes(row, dataset), own)
 
 
-def _searched(row: Row, dataset: str, work: Work, runs: int, setting: str) -> list[float]:
-    grid = search_configs(dataset, min(runs, work.count), work.changes(row, dataset))
-    choice = best_choice(grid, work.done) or {}
+def _searched_configs(
+    row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None = None, **options: Any
+) -> list[Config]:
+    return [config for _, configs in _grid(row, dataset, work, runs, ranges) for config in configs]
+
+
+def _searched(
+    row: Row, dataset: str, work: Work, runs: int, setting: str, ranges: dict[str, Ranges] | None = None
+) -> list[float]:
+    choice = best_choice(_grid(row, dataset, work, runs, ranges), work.done) or {}
     return [float(choice[setting])] if setting in choice else []
 
 
-def _picked_configs(row: Row, dataset: str, work: Work, runs: int, **options: Any) -> list[Config]:
-    changes = work.changes(row, dataset)
-    grid = search_configs(dataset, min(runs, work.count), changes)
+def _picked_configs(
+    row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None = None, **options: Any
+) -> list[Config]:
+    grid = _grid(row, dataset, work, runs, ranges)
     choice = best_choice(grid, work.done)
     if choice is None:
         return [config for _, configs in grid for config in configs]
-    return [config.replace(nested(choice)) for config in run_configs(dataset, MODEL, work.count, changes)]
+    configs = run_configs(dataset, MODEL, work.count, work.changes(row, dataset))
+    return [config.replace(nested(choice)) for config in configs]
 
 
-def _picked(row: Row, dataset: str, work: Work, runs: int, part: Part = "test") -> list[float]:
-    return _accuracies(_picked_configs(row, dataset, work, runs), work, part)
+def _picked(
+    row: Row,
+    dataset: str,
+    work: Work,
+    runs: int,
+    part: Part = "test",
+    ranges: dict[str, Ranges] | None = None,
+) -> list[float]:
+    return _accuracies(_picked_configs(row, dataset, work, runs, ranges), work, part)
+
+
+def _shipped_configs(dataset: str, work: Work) -> list[Config]:
+    return run_configs(dataset, MODEL, work.count, {"training": {"device": work.device}} if work.device else {})
+
+
+def _gain_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Config]:
+    return _picked_configs(row, dataset, work, **options) + _shipped_configs(dataset, work)
+
+
+def _gain(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None = None) -> list[float]:
+    """Run by run, the same seed and split in both, what was picked against the shipped settings."""
+    picked, shipped = _picked_configs(row, dataset, work, runs, ranges), _shipped_configs(dataset, work)
+    both = [pair for pair in zip(picked, shipped, strict=False) if len(_finished(list(pair), work)) == 2]
+    return [_accuracies([a], work, "test")[0] - _accuracies([b], work, "test")[0] for a, b in both]
 
 
 MEASURES = {
@@ -137,6 +203,12 @@ MEASURES = {
     "score": Measure(_model_configs, _score, judge_value),
     "searched setting": Measure(_searched_configs, _searched, judge_setting, digits=None),
     "searched accuracy": Measure(_picked_configs, _picked, judge_accuracy),
+    "gain": Measure(_gain_configs, _gain, judge_value),
+    "degree accuracy": Measure(_model_configs, _degree_accuracy, judge_accuracy),
+    "lemma": Measure(_no_configs, _lemma, judge_nothing, digits=None),
+    "roughness": Measure(_no_configs, _roughness, judge_value, digits=3),
+    "extra parameters": Measure(_no_configs, _extra_parameters, judge_value, digits=None),
+    "time": Measure(_no_configs, _time, judge_value),
 }
 
 

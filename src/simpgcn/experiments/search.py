@@ -1,4 +1,4 @@
-"""The search of the paper: every setting of its ranges, and the one with the best validation accuracy."""
+"""A search over all combinations of some ranges, such as the paper's, for the best validation accuracy."""
 
 from __future__ import annotations
 
@@ -14,27 +14,33 @@ from simpgcn.training import load_graph
 
 MODEL = "simpgcn"
 Choice = dict[str, Any]
+Ranges = dict[str, list[Any]]
+Grid = list[tuple[Choice, list[Config]]]
 
 
 @cache
 def _choices(dataset: str) -> tuple[Choice, ...]:
     """All combinations of the paper's ranges for a graph."""
     graph = without_test_set(load_graph(run_configs(dataset, MODEL, 1)[0]))
-    ranges = search_ranges(MODEL, graph)
+    return _combinations(search_ranges(MODEL, graph))
+
+
+def _combinations(ranges: Ranges) -> tuple[Choice, ...]:
     return tuple(dict(zip(ranges, values, strict=True)) for values in itertools.product(*ranges.values()))
 
 
-def search_configs(dataset: str, count: int, changes: dict[str, Any]) -> list[tuple[Choice, list[Config]]]:
-    """Every choice of settings with its ``count`` runs.
+def search_configs(dataset: str, count: int, changes: dict[str, Any], ranges: Ranges | None = None) -> Grid:
+    """Every choice of settings with its ``count`` runs; from the paper's ranges if no others are given.
 
     >>> len(search_configs("demo", 3, {})), len(search_configs("demo", 3, {})[0][1])
     (54, 3)
     """
     configs = run_configs(dataset, MODEL, count, changes)
-    return [(choice, [with_settings(config, choice) for config in configs]) for choice in _choices(dataset)]
+    choices = _choices(dataset) if ranges is None else _combinations(ranges)
+    return [(choice, [with_settings(config, choice) for config in configs]) for choice in choices]
 
 
-def best_choice(grid: list[tuple[Choice, list[Config]]], done: dict[Config, Outcome]) -> Choice | None:
+def best_choice(grid: Grid, done: dict[Config, Outcome]) -> Choice | None:
     """The choice with the best mean validation accuracy, the first of equals; None until all of its runs are done.
 
     A run writes its test accuracy down as every run does; nothing here reads it.

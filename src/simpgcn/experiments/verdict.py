@@ -37,6 +37,7 @@ from scipy import stats
 
 LEVEL = 0.05
 POINT = 1.0
+ROUNDING = 1e-9
 
 Colour = Literal["green", "amber", "red", "none"]
 
@@ -115,6 +116,19 @@ def judge_setting(values: Sequence[float], paper: float | None) -> Verdict:
     return found._replace(
         colour="amber" if found.difference else "green", says="another" if found.difference else "the same"
     )
+
+
+def judge_nothing(values: Sequence[float], paper: float | None) -> Verdict:
+    """The verdict on what should be nothing but the rounding of float64.
+
+    >>> judge_nothing([1e-16], None).says, judge_nothing([0.1], None).says
+    ('holds', 'fails')
+    """
+    found = _measured(values, None, 1)
+    if found.mean is None:
+        return found
+    holds = max(values) < ROUNDING
+    return found._replace(colour="green" if holds else "red", says="holds" if holds else "fails")
 
 
 def _measured(values: Sequence[float], paper: float | None, paper_runs: int) -> Verdict:

@@ -20,6 +20,7 @@ from simpgcn.nn.baselines.sage import SAGE
 from simpgcn.nn.method import Method
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.propagation import feature_propagation, structure_propagation
+from simpgcn.nn.simp_conv import Gate
 from simpgcn.nn.simp_gcn import Form, SimPGCN
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -27,7 +28,8 @@ from simpgcn.nn.sparse_matrix import SparseMatrix
 @dataclass(frozen=True)
 class SimPGCNSettings:
     """The settings of ``simpgcn``, in the paper's symbols: γ ``self_loop_weight``, b_s ``structure_bias``,
-    λ ``pretext_weight``, m ``pretext_neighbors``; ``pretext_samples`` pairs are drawn afresh each epoch.
+    λ ``pretext_weight``, m ``pretext_neighbors``; ``pretext_samples`` pairs are drawn afresh each epoch. The
+    ``softmax`` gate has no use for γ and b_s.
     """
 
     hidden_channels: int = 128
@@ -37,6 +39,7 @@ class SimPGCNSettings:
     structure_bias: float = 0.0
     bias: bool = True
     form: Form = "paper"
+    gate: Gate = "scores"
     pretext_weight: float = 1.0
     pretext_neighbors: int = 5
     pretext_samples: int = 10_000
@@ -54,6 +57,7 @@ def _build_simpgcn(in_channels: int, out_channels: int, settings: SimPGCNSetting
         structure_bias=settings.structure_bias,
         bias=settings.bias,
         form=settings.form,
+        gate=settings.gate,
     )
 
 

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
 from torch_geometric.nn.inits import glorot
 
+from simpgcn.errors import SimPGCNError
 from simpgcn.nn.mixing import mix
 from simpgcn.nn.narrow_product import multiply
 from simpgcn.nn.propagation import propagations
 from simpgcn.nn.sparse_matrix import SparseMatrix
+
+Gate = Literal["scores", "softmax"]
 
 
 class LayerState(NamedTuple):
     """What one layer did: its output and how every node mixed the three sources.
 
     ``hidden`` is ``[n, out_channels]``, ``structure_score`` (the paper's s) and ``self_loops`` (K) are
-    ``[n]``; ``self_loops`` is None when γ = 0, where they are not computed.
+    ``[n]``; ``self_loops`` is None when γ = 0, where they are not computed. Of a softmax gate they are the first and
+    the last weight, and ``feature_score`` is the one between them, which is 1 - s otherwise, and not computed.
+    :meth:`SimPConv.trust` makes the three weights of it.
     """
 
     hidden: Tensor
     structure_score: Tensor
     self_loops: Tensor | None
+    feature_score: Tensor | None = None
 
 
 class SimPConv(nn.Module):
@@ -41,6 +47,12 @@ class SimPConv(nn.Module):
     :math:`\mathbf{a} * \mathbf{M}` scaling row i of M by :math:`a_i`. With ``bias=False`` these are the
     paper's equations.
 
+    With ``gate="softmax"`` one softmax weighs the three branches against each other, in place of
+    :math:`\mathbf{s}`, :math:`1 - \mathbf{s}` and :math:`\gamma\mathbf{K}`:
+
+    .. math:: [\mathbf{w}_1 \,|\, \mathbf{w}_2 \,|\, \mathbf{w}_3] = 3 \, \mathrm{softmax}(\mathbf{H}\mathbf{W}_g
+              + \mathbf{b}_g)
+
     Args:
         in_channels: Size of each input row.
         out_channels: Size of each output row.
@@ -50,6 +62,8 @@ class SimPConv(nn.Module):
             numbers need it: on Actor it is worth more than a point.
         activate_branches: Apply a ReLU to each branch before mixing, as the published code does. In the
             paper's form the ReLU follows the sum, and is the model's business.
+        gate: ``scores``, the paper's, or ``softmax``, which has no use for ``self_loop_weight`` and
+            ``structure_bias``.
 
     Shapes:
         - ``x``: ``[n, in_channels]``, a tensor or a :class:`SparseMatrix`;
@@ -73,33 +87,47 @@ class SimPConv(nn.Module):
         structure_bias: float = 0.0,
         bias: bool = True,
         activate_branches: bool = False,
+        gate: Gate = "scores",
     ) -> None:
         super().__init__()
+        if gate not in get_args(Gate):
+            raise SimPGCNError(f"model.gate must be scores or softmax, not {gate!r}")
         self.in_channels = in_channels
         self.out_channels = out_channels
         self.self_loop_weight = self_loop_weight
         self.structure_bias = structure_bias
         self.activate_branches = activate_branches
+        self.gate = gate
         self.gamma: Tensor
         self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
-        self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
-        self.score_bias = nn.Parameter(torch.empty(1))
+        if gate == "softmax":
+            self.gate_weight = nn.Parameter(torch.empty(in_channels, 3))
+            self.gate_bias = nn.Parameter(torch.empty(3))
+        else:
+            self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
+            self.score_bias = nn.Parameter(torch.empty(1))
         self.bias: nn.Parameter | None
         self.register_parameter("bias", nn.Parameter(torch.empty(out_channels)) if bias else None)
         # γ once more as a tensor, for runs side by side to have one each.
         self.register_buffer("gamma", torch.tensor(float(self_loop_weight)), persistent=False)
-        if self_loop_weight:
+        if self_loop_weight and gate == "scores":
             self.self_loop_score_weight = nn.Parameter(torch.empty(in_channels, 1))
             self.self_loop_score_bias = nn.Parameter(torch.empty(1))
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1); set b_s as given, b and b_K to 0."""
+        """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1), W_g a hundredth of that; set b_s as given,
+        b, b_K and b_g to 0.
+        """
         glorot(self.weight)
-        nn.init.uniform_(self.score_weight, -1, 1)
-        nn.init.constant_(self.score_bias, self.structure_bias)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
+        if self.gate == "softmax":
+            nn.init.uniform_(self.gate_weight, -0.01, 0.01)
+            nn.init.zeros_(self.gate_bias)
+            return
+        nn.init.uniform_(self.score_weight, -1, 1)
+        nn.init.constant_(self.score_bias, self.structure_bias)
         if self.self_loop_weight:
             nn.init.uniform_(self.self_loop_score_weight, -1, 1)
             nn.init.zeros_(self.self_loop_score_bias)
@@ -118,6 +146,8 @@ class SimPConv(nn.Module):
 
     def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The output together with s and K, for already normalised matrices."""
+        if self.gate == "softmax":
+            return self._softmax(multiply(x, torch.cat([self.weight, self.gate_weight], dim=1)), structure, features)
         columns: list[Tensor] = [self.weight, self.score_weight]
         if self.self_loop_weight:
             columns.append(self.self_loop_score_weight)
@@ -133,17 +163,38 @@ class SimPConv(nn.Module):
         """The same with a ReLU on every branch."""
         z = product[:, : self.out_channels]
         s = torch.sigmoid(product[:, self.out_channels] + self.score_bias)
-        share = s.unsqueeze(1)
-        hidden = share * self._branch(structure @ z) + (1 - share) * self._branch(features @ z)
+        hidden = self._branch(structure @ z, s) + self._branch(features @ z, 1 - s)
         if not self.self_loop_weight:
             return LayerState(hidden, s, None)
         k = product[:, self.out_channels + 1] + self.self_loop_score_bias
-        return LayerState(hidden + (self.gamma.to(k.dtype) * k).unsqueeze(1) * self._branch(z), s, k)
+        return LayerState(hidden + self._branch(z, self.gamma.to(k.dtype) * k), s, k)
 
-    def _branch(self, z: Tensor) -> Tensor:
-        return torch.relu(z if self.bias is None else z + self.bias)
+    def _softmax(self, product: Tensor, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
+        """The branches weighed by the softmax gate."""
+        z = product[:, : self.out_channels]
+        weights = 3 * torch.softmax(product[:, self.out_channels :] + self.gate_bias, dim=1)
+        on_structure, on_features, on_itself = weights.unbind(dim=1)
+        hidden = self._branch(structure @ z, on_structure) + self._branch(features @ z, on_features)
+        return LayerState(hidden + self._branch(z, on_itself), on_structure, on_itself, on_features)
+
+    def _branch(self, z: Tensor, weight: Tensor) -> Tensor:
+        z = z if self.bias is None else z + self.bias
+        return weight.unsqueeze(1) * (torch.relu(z) if self.activate_branches else z)
+
+    def trust(self, state: LayerState) -> Tensor:
+        """How each node weighed the given graph, its look-alikes and itself, ``[n, 3]``: s, 1 - s and γK, or the
+        softmax gate's weights, which sum to 3.
+
+        >>> conv, none = SimPConv(4, 2, gate="softmax"), torch.empty(2, 0, dtype=torch.long)
+        >>> conv.trust(conv.state(torch.zeros(1, 4), *[structure_propagation(none, 1)] * 2)).tolist()
+        [[1.0, 1.0, 1.0]]
+        """
+        _, s, loops, features = state
+        own = torch.zeros_like(s) if loops is None else loops
+        if features is None:
+            features, own = 1 - s, self.self_loop_weight * own
+        return torch.stack([s, features, own], dim=1)
 
     def __repr__(self) -> str:
-        return (
-            f"{type(self).__name__}({self.in_channels}, {self.out_channels}, self_loop_weight={self.self_loop_weight})"
-        )
+        gate = f"self_loop_weight={self.self_loop_weight}" if self.gate == "scores" else f"gate={self.gate!r}"
+        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {gate})"

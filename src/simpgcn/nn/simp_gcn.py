@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.dropout import dropout
 from simpgcn.nn.propagation import propagations
-from simpgcn.nn.simp_conv import LayerState, SimPConv
+from simpgcn.nn.simp_conv import Gate, LayerState, SimPConv
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
 Form = Literal["paper", "published"]
@@ -36,6 +36,8 @@ class SimPGCN(nn.Module):
         bias: Learn a bias in every layer; without, the layers are the paper's equations to the letter.
         form: ``paper`` applies the ReLU after mixing, as the paper's equations do; ``published`` applies it
             to each branch before mixing, as its published code does. Accuracy is the same within noise.
+        gate: ``scores``, the paper's s, 1 - s and γK, or ``softmax``, one softmax over the three branches, which
+            has no use for ``self_loop_weight`` and ``structure_bias``.
 
     >>> model = SimPGCN(4, 8, 3)
     >>> ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
@@ -57,6 +59,7 @@ class SimPGCN(nn.Module):
         structure_bias: float = 0.0,
         bias: bool = True,
         form: Form = "paper",
+        gate: Gate = "scores",
     ) -> None:
         super().__init__()
         if form not in get_args(Form):
@@ -74,6 +77,7 @@ class SimPGCN(nn.Module):
                 structure_bias=structure_bias,
                 bias=bias,
                 activate_branches=form == "published" and i + 1 < num_layers,
+                gate=gate,
             )
             for i in range(num_layers)
         )
@@ -132,9 +136,5 @@ class SimPGCN(nn.Module):
         return state._replace(hidden=dropout(state.hidden, self.dropout, self.training))
 
     def trust(self, states: list[LayerState]) -> Tensor:
-        """How each node mixed its sources in each layer, ``[n, layers, 3]``: s, 1 - s and γK."""
-        layers = []
-        for conv, (_, s, loops) in zip(self.convs, states, strict=True):
-            own = torch.zeros_like(s) if loops is None else conv.self_loop_weight * loops
-            layers.append(torch.stack([s, 1 - s, own], dim=1))
-        return torch.stack(layers, dim=1)
+        """How each node mixed its sources in each layer, ``[n, layers, 3]``; see :meth:`SimPConv.trust`."""
+        return torch.stack([conv.trust(state) for conv, state in zip(self.convs, states, strict=True)], dim=1)

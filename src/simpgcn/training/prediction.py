@@ -14,7 +14,8 @@ from simpgcn.nn import SimPGCN
 class Prediction(NamedTuple):
     """Class probabilities ``[n, classes]`` and, for SimP-GCN, trust ``[n, layers, 3]``.
 
-    Trust is how each node weighed, in each layer, the given graph (s), its look-alikes (1 - s) and itself (γK).
+    Trust is how each node weighed, in each layer, the given graph, its look-alikes and itself: s, 1 - s and γK, or
+    the weights of a softmax gate.
     """
 
     probabilities: np.ndarray
