@@ -11,11 +11,13 @@ from simpgcn.data import load_dataset
 from simpgcn.errors import unknown_name
 
 
-def _nodes_without_anything(dataset: str) -> int:
-    """Nodes with neither features nor edges."""
+def _nodes_without_features(dataset: str) -> int:
+    return int((load_dataset(dataset).x.to_dense().abs().sum(dim=1) == 0).sum())
+
+
+def _nodes_without_edges(dataset: str) -> int:
     data = load_dataset(dataset)
-    alone = degree(data.edge_index[0], data.num_nodes) == 0
-    return int((alone & (data.x.to_dense().abs().sum(dim=1) == 0)).sum())
+    return int((degree(data.edge_index[0], data.num_nodes) == 0).sum())
 
 
 def _smallest_class(dataset: str) -> int:
@@ -31,7 +33,8 @@ def _nodes_of_texas(dataset: str) -> int:
 
 
 FAULTS: dict[str, Callable[[str], int]] = {
-    "nodes without anything": _nodes_without_anything,
+    "nodes without features": _nodes_without_features,
+    "nodes without edges": _nodes_without_edges,
     "smallest class": _smallest_class,
     "nodes of texas": _nodes_of_texas,
 }
@@ -40,7 +43,7 @@ FAULTS: dict[str, Callable[[str], int]] = {
 def count_fault(dataset: str, fault: str) -> int:
     """How many nodes of a graph a fault concerns.
 
-    >>> count_fault("demo", "nodes without anything")
+    >>> count_fault("demo", "nodes without features")
     0
     """
     if fault not in FAULTS:
