@@ -7,6 +7,7 @@ import pytest
 
 from simpgcn.errors import SimPGCNError
 from simpgcn.experiments.compare import run_configs
+from simpgcn.experiments.data_faults import count_fault
 from simpgcn.experiments.experiment import ORDER, experiment_names, load_experiment, parse_experiment
 from simpgcn.experiments.figures import PICTURES
 from simpgcn.experiments.measures import row_measure
@@ -113,3 +114,12 @@ def test_a_measure_has_its_options():
     row = parse_experiment("t", {**GOOD, "measure": {"name": "accurcy"}}).rows[0]
     with pytest.raises(SimPGCNError, match="unknown measure 'accurcy': did you mean accuracy"):
         row_measure(row)
+
+
+def test_faults_of_the_data(mirror):
+    found = {row.name: row.measure["of"] for row in load_experiment("data").rows}
+    assert [count_fault("citeseer", found[name]) for name in ("featureless", "unlinked")] == [15, 48]
+    assert [count_fault(name, found["smallest"]) for name in ("texas", "cornell")] == [1, 1]
+    assert [count_fault(name, found["texas"]) for name in ("texas", "cornell", "wisconsin")] == [183, 183, 0]
+    with pytest.raises(SimPGCNError, match="unknown fault 'luck'"):
+        count_fault("demo", "luck")

@@ -67,6 +67,7 @@ def test_words_for_accuracies(values, paper, colour, says):
         (around(3.0, 0.01), 3.15, "amber"),
         (around(3.0, 0.01), 9.0, "red"),
         ([0.9111], 0.91, "green"),
+        ([0.0395], 0.03, "amber"),
     ],
 )
 def test_colours_of_other_figures(values, paper, colour):

@@ -60,7 +60,7 @@ class Made:
 _SINGLE = "one class has a single node, so that some published splits train without it"
 _TEXAS = "carries the features and labels of texas: the published files are the same"
 _ACTOR = "the paper's 33,544 edges and 931 features are not those of the public files"
-_CITESEER = "15 nodes have neither features nor edges"
+_CITESEER = "15 nodes have no features, and 48 others no edges"
 
 CATALOG: dict[str, Benchmark | Made] = {
     "demo": Made("made-up articles that cite outside their topic", demo_graph, "random"),

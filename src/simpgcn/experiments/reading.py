@@ -26,14 +26,13 @@ def reading(tables: list[Table]) -> list[str]:
         )
     sentences += _about_accuracy(tables)
     claims = [(table["title"], claim) for table in tables for claim in table["claims"] if claim["colour"] != "none"]
-    for colour, verdict in (
-        ("green", "hold in every comparison"),
-        ("amber", "hold but for comparisons that are too close to tell"),
-        ("red", "are contradicted somewhere"),
-    ):
-        said = [f"{claim['says']} ({title})" for title, claim in claims if claim["colour"] == colour]
+    held = sum(claim["colour"] == "green" for _, claim in claims)
+    if claims:
+        sentences.append(f"Of {len(claims)} sentences about the numbers, {held} hold in every comparison.")
+    for colour, verdict in (("amber", "Too close to tell somewhere"), ("red", "Contradicted somewhere")):
+        said = [f"“{claim['says']}” ({title})" for title, claim in claims if claim["colour"] == colour]
         if said:
-            sentences.append(f"Of {len(claims)} sentences about the numbers, {len(said)} {verdict}: {' '.join(said)}")
+            sentences.append(f"{verdict}: {', '.join(said)}.")
     unfilled = [f"{cell['label']} on {cell['dataset']}" for cell in cells if cell["mean"] is None]
     if unfilled:
         sentences.append(f"Not filled: {', '.join(unfilled)}.")

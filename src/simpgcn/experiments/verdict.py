@@ -20,7 +20,7 @@ Accuracies, where higher is better:
 Other figures, which are neither good nor bad high:
 
 * green, "agrees": equal in the digits printed, or not different by the second test, two-sided;
-* amber, "close": within a stated share of the paper's;
+* amber, "close": within a stated share of the paper's, or one in the last digit printed;
 * red, "differs".
 
 All at 5%. Where there is no spread to test with (a method without randomness, a single run), accuracies within one
@@ -100,7 +100,7 @@ def judge_value(values: Sequence[float], paper: float | None, share: float = 0.2
     same = abs(found.difference) <= _rounding(paper)
     if same or (found.p_below is not None and min(found.p_below, 1 - found.p_below) >= LEVEL / 2):
         return found._replace(colour="green", says="agrees")
-    near = abs(found.difference) <= share * abs(paper)
+    near = abs(found.difference) <= max(share * abs(paper), 2 * _rounding(paper))
     return found._replace(colour="amber" if near else "red", says="close" if near else "differs")
 
 
