@@ -530,3 +530,18 @@ def test_console_script_prints_no_progress_into_a_pipe(tmp_path):
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     assert json.loads(out)["epochs"] == 3
+
+
+def test_reproduce(simpgcn, mirror, tmp_path):
+    code, out, err = simpgcn("reproduce", "table2", "--json", "--device", "cpu")
+    assert (code, err) == (0, "")
+    (table,) = json.loads(out)["experiments"]
+    assert len(table["cells"]) == 28
+    assert {(cell["row"], cell["dataset"]) for cell in table["cells"] if cell["colour"] != "green"} == {
+        ("edges", "actor"),
+        ("features", "actor"),
+    }
+    assert "simpgcn reproduce table2" in (tmp_path / "results" / "README.md").read_text()
+    code, out, err = simpgcn("reproduce", "tabel2")
+    assert code == 2
+    assert err.startswith("simpgcn: unknown experiment 'tabel2': did you mean table2")

@@ -7,6 +7,7 @@ import signal
 
 import numpy as np
 import pytest
+import torch
 from filelock import FileLock
 from scipy import stats
 
@@ -198,6 +199,18 @@ def test_a_run_at_work_elsewhere_is_not_cleared(tmp_path):
         (row,) = compare("demo", ["gcn"], 1, tmp_path, workers=1, changes=QUICK)
     assert "another process is working on" in row.error
     assert folder.is_dir()
+
+
+def test_processes_share_a_gpu_only_for_runs_that_cannot_be_trained_side_by_side(monkeypatch):
+    monkeypatch.setattr(runner, "find_device", lambda name: torch.device("cuda"))
+    monkeypatch.setattr(runner.os, "cpu_count", lambda: 16)
+    ours, others = run_configs("demo", "simpgcn", 10), run_configs("demo", "gcn", 10)
+    for memory, wanted in ((140 << 30, 10), (24 << 30, 3), (4 << 30, 1)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, memory=memory: (memory, memory))
+        assert runner.default_workers(ours) == 1
+        assert runner.default_workers(ours + others) == wanted
+    monkeypatch.setattr(runner, "how_many", lambda *sizes: 100)
+    assert [len(batch) for batch in runner._batches(ours + others, 8)] == [10] + [1] * 10
 
 
 def test_names():

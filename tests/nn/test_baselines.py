@@ -8,6 +8,7 @@ from torch.nn import functional as F
 
 from simpgcn.data import load_dataset
 from simpgcn.nn.baselines.acm_gcn import TEMPERATURE, ACMConv
+from simpgcn.nn.baselines.first_layer import drop_features
 from simpgcn.nn.baselines.gcnii import GCNII, GCNIISettings, GCNIIStarSettings
 from simpgcn.nn.baselines.gprgnn import APPNPSettings, GPRGNNSettings, PropagatedMLP
 from simpgcn.nn.propagation import structure_propagation
@@ -51,6 +52,21 @@ def test_what_a_method_ignores(graph, name, ignores):
     else:
         graph.x = graph.x.flip(0)
     assert torch.equal(before, model(*METHODS[name].inputs(graph, METHODS[name].settings())))
+
+
+@pytest.mark.parametrize("name", ["gcn", "knn-gcn", "a+knn-gcn", "gat", "jknet", "gcnii", "gcnii*"])
+def test_sparse_features_give_what_dense_ones_do(graph, name):
+    model, inputs = built(name, graph)
+    torch.testing.assert_close(model(inputs[0].to_sparse_csr(), *inputs[1:]), model(inputs[0].to_dense(), *inputs[1:]))
+
+
+def test_dropout_of_sparse_features_drops_and_scales():
+    torch.manual_seed(0)
+    x = torch.ones(200, 50).to_sparse_csr()
+    dropped = drop_features(x, 0.4, training=True)
+    assert sorted(set(dropped.values().tolist())) == pytest.approx([0, 1 / 0.6])
+    assert dropped.values().mean() == pytest.approx(1, abs=0.05)
+    assert drop_features(x, 0.4, training=False) is x
 
 
 def dense_structure(data):

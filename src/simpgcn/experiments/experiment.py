@@ -22,6 +22,7 @@ ORDER = (
     "figure4",
     "search",
     "cosine",
+    "directed",
     "data",
     "cornell",
     "lemma",

@@ -75,7 +75,7 @@ def _overlaps(experiment: Experiment, table: dict[str, Any], work: Work) -> Figu
 def _scores(experiment: Experiment, table: dict[str, Any], work: Work) -> Figure:
     """Boxes over the nodes of the first run, as in the paper's Figure 4; whiskers reach to the extremes."""
     figure = _figure(10, 3.2)
-    axes = figure.subplots(1, len(experiment.datasets))
+    axes = figure.subplots(1, len(experiment.datasets), squeeze=False)[0]
     row = experiment.rows[0]
     measure, options = row_measure(row)
     names = ["$s^{(1)}$", "$s^{(2)}$", "$\\gamma D_n^{(1)}$", "$\\gamma D_n^{(2)}$"]

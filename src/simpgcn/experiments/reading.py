@@ -25,14 +25,15 @@ def reading(tables: list[Table]) -> list[str]:
             f"{counts['amber']} are close or on the better side (amber), {counts['red']} differ (red)."
         )
     sentences += _about_accuracy(tables)
-    claims = [(table, claim) for table in tables for claim in table["claims"] if claim["colour"] != "none"]
-    if claims:
-        held = sum(claim["colour"] == "green" for _, claim in claims)
-        open_ = sum(claim["colour"] == "amber" for _, claim in claims)
-        sentences.append(
-            f"Of {len(claims)} sentences about them, {held} hold in every comparison, {open_} in all but some that are "
-            f"too close to tell, {len(claims) - held - open_} are contradicted somewhere."
-        )
+    claims = [(table["title"], claim) for table in tables for claim in table["claims"] if claim["colour"] != "none"]
+    for colour, verdict in (
+        ("green", "hold in every comparison"),
+        ("amber", "hold but for comparisons that are too close to tell"),
+        ("red", "are contradicted somewhere"),
+    ):
+        said = [f"{claim['says']} ({title})" for title, claim in claims if claim["colour"] == colour]
+        if said:
+            sentences.append(f"Of {len(claims)} sentences about the numbers, {len(said)} {verdict}: {' '.join(said)}")
     unfilled = [f"{cell['label']} on {cell['dataset']}" for cell in cells if cell["mean"] is None]
     if unfilled:
         sentences.append(f"Not filled: {', '.join(unfilled)}.")

@@ -49,7 +49,7 @@ def reproduce(
     """Run experiments and write their results, pictures and page into ``out``.
 
     The runs are kept below ``out/runs``, addressed by their configuration: what several experiments need is trained
-    once, and what is finished is not trained again.
+    once, and what is finished is not trained again. Without the ``plots`` extra there are no pictures.
 
     Args:
         names: Of the experiments; see :func:`chosen_experiments`.
@@ -89,7 +89,10 @@ def reproduce(
     for experiment, table in zip(experiments, tables, strict=True):
         table["made"] = made
         if experiment.picture is not None:
-            draw(experiment, table, work, out / f"{experiment.name}.png")
+            try:
+                draw(experiment, table, work, out / table["picture"])
+            except ImportError:
+                table["picture"] = None
         with replacing(out / f"{experiment.name}.json") as draft:
             draft.write_text(json.dumps(table, indent=1) + "\n")
     write_page(out, read_tables(out))

@@ -91,9 +91,8 @@ def _experiment(table: dict[str, Any]) -> list[Block]:
         blocks.append(
             Items([Marked(f"{claim['says']} Here it {_lowered(claim)}.", claim["colour"]) for claim in table["claims"]])
         )
-    details = _details(table)
-    if details.rows:
-        blocks.append(Folded("Differences, intervals and p-values", details))
+    if any(cell["p_exact"] is not None for cell in table["cells"]):
+        blocks.append(Folded("Differences, intervals and p-values", _details(table)))
     if table["departures"]:
         blocks += [Text("To know:"), Items(list(table["departures"]))]
     return blocks

@@ -22,6 +22,9 @@ from simpgcn.nn.registry import find_method
 from simpgcn.train_run import FinishedRun, train_runs
 from simpgcn.training import alike, find_device, how_many, load_graph
 
+# Room for a process with its own CUDA context and kernels and a baseline on a graph of PubMed's size.
+GPU_BYTES_A_PROCESS = 8 << 30
+
 
 class Outcome(NamedTuple):
     """What became of a run: its metrics and number of parameters, or the sentence that says why not."""
@@ -57,7 +60,7 @@ def run_all(
     Args:
         configs: The runs.
         base: Where their folders are.
-        workers: Processes at once; as many as there are cores, or one for a GPU, if left out.
+        workers: Processes at once; see :func:`default_workers`.
         on_outcome: Called after every run.
     """
     base.mkdir(parents=True, exist_ok=True)
@@ -100,20 +103,34 @@ def run_all(
 
 
 def default_workers(configs: Sequence[Config]) -> int:
-    """As many processes as there are cores; one for a GPU, where runs are trained side by side instead."""
-    on_gpu = any(find_device(config.training.device).type == "cuda" for config in configs)
-    return 1 if on_gpu else os.cpu_count() or 1
+    """How many processes are fast: as many as there are cores; fewer on a GPU of little memory.
+
+    Runs that can be trained side by side fill a GPU from one process; the others keep it waiting for Python, and
+    several processes share it.
+
+    >>> default_workers([Config().replace({"training": {"device": "cpu"}})]) == os.cpu_count()
+    True
+    """
+    cores = os.cpu_count() or 1
+    on_gpu = [config for config in configs if find_device(config.training.device).type == "cuda"]
+    if not on_gpu:
+        return cores
+    alone = sum(not find_method(config.model_name).replicable for config in on_gpu)
+    _, memory = torch.cuda.mem_get_info(find_device(on_gpu[0].training.device))
+    return max(1, min(cores, alone, memory // GPU_BYTES_A_PROCESS))
 
 
 def _batches(configs: Sequence[Config], workers: int) -> list[list[Config]]:
-    """The configurations in groups to train side by side, as large as is fast, and enough of them for all workers."""
+    """The configurations in groups to train side by side, as large as is fast; on a CPU, enough for all workers."""
     groups: dict[Config, list[Config]] = {}
     for config in dict.fromkeys(configs):
         key = alike(config) if find_method(config.model_name).replicable else config
         groups.setdefault(key, []).append(config)
     batches = []
     for group in groups.values():
-        size = min(_side_by_side(group), -(-len(group) // workers))
+        size = _side_by_side(group)
+        if find_device(group[0].training.device).type != "cuda":
+            size = min(size, -(-len(group) // workers))
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
 

@@ -9,6 +9,7 @@ from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn import GATConv
 
+from simpgcn.nn.baselines.first_layer import drop_features, layer_features
 from simpgcn.nn.method import Method
 
 
@@ -39,7 +40,7 @@ class GAT(nn.Module):
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Tensor:
         """The logits ``[n, out_channels]``."""
-        x = F.elu(self.first(F.dropout(x, self.dropout, self.training), edge_index))
+        x = F.elu(self.first(drop_features(x, self.dropout, self.training), edge_index))
         return self.second(F.dropout(x, self.dropout, self.training), edge_index)
 
 
@@ -48,4 +49,8 @@ def edge_inputs(data: Data, settings: object) -> tuple[Tensor, Tensor]:
     return data.x.to_dense(), data.edge_index.flip(0)
 
 
-METHOD = Method(GATSettings, GAT, edge_inputs)
+def _gat_inputs(data: Data, settings: GATSettings) -> tuple[Tensor, Tensor]:
+    return layer_features(data.x), data.edge_index.flip(0)
+
+
+METHOD = Method(GATSettings, GAT, _gat_inputs)

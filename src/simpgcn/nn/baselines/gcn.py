@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch_geometric.data import Data
 from torch_geometric.nn import GCN as PyGGCN
 
+from simpgcn.nn.baselines.first_layer import layer_features
 from simpgcn.nn.method import Method
 from simpgcn.nn.propagation import structure_propagation
 
@@ -41,12 +42,12 @@ def build_gcn(in_channels: int, out_channels: int, settings: GCNSettings, jk: st
 
 def gcn_inputs(data: Data, settings: object) -> tuple[Tensor, Tensor]:
     """The features, and the same propagation matrix that SimP-GCN's structure branch uses."""
-    return data.x.to_dense(), structure_propagation(data.edge_index, data.num_nodes, data.edge_weight).matrix
+    return layer_features(data.x), structure_propagation(data.edge_index, data.num_nodes, data.edge_weight).matrix
 
 
 def _feature_graph_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
     graph = structure_propagation(data.feature_edge_index, data.num_nodes, data.feature_edge_weight)
-    return data.x.to_dense(), graph.matrix
+    return layer_features(data.x), graph.matrix
 
 
 def _both_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
@@ -57,7 +58,7 @@ def _both_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
         data.num_nodes,
         torch.cat([weight, data.feature_edge_weight]),
     )
-    return data.x.to_dense(), both.matrix
+    return layer_features(data.x), both.matrix
 
 
 GCN = Method(GCNSettings, build_gcn, gcn_inputs)

@@ -9,6 +9,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import GCN2Conv
 
+from simpgcn.nn.baselines.first_layer import drop_features
 from simpgcn.nn.baselines.gcn import gcn_inputs
 from simpgcn.nn.method import Method
 
@@ -60,7 +61,7 @@ class GCNII(nn.Module):
 
     def forward(self, x: Tensor, structure: Tensor) -> Tensor:
         """The logits ``[n, out_channels]``."""
-        x = start = F.relu(self.first(F.dropout(x, self.dropout, self.training)))
+        x = start = F.relu(self.first(drop_features(x, self.dropout, self.training)))
         for conv in self.convs:
             x = F.relu(conv(F.dropout(x, self.dropout, self.training), start, structure))
         return self.last(F.dropout(x, self.dropout, self.training))
