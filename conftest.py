@@ -4,6 +4,6 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-collect_ignore = (
-    [] if find_spec("triton") else ["src/simpgcn/nn/kernels/triton_kernels.py", "src/simpgcn/similarity/fused.py"]
+collect_ignore_glob = (
+    [] if find_spec("triton") else ["src/simpgcn/nn/kernels/[!_]*.py", "src/simpgcn/similarity/fused.py"]
 )

@@ -3,8 +3,8 @@
     python benchmarks/speed.py [--device cuda] [--rounds 3]
 
 On a CPU every measurement is a process of its own, so that its peak memory is its own. Contestants take turns: an
-epoch with evaluation on one thread, and the feature graph with the pairs on one thread and on all, against PyG,
-scikit-learn and DeepRobust 0.2.11 (`make bench-peers`). On CUDA: the epochs of whole trainings, a training of Cora,
+epoch with evaluation on one thread, and the feature graph with the pairs on all threads, against PyG, scikit-learn and
+DeepRobust 0.2.11 (`make bench-peers`). On CUDA: the epochs of whole trainings, a training of Cora,
 and ten of them side by side and one after the other, from building the model on. Writes
 benchmarks/results/speed_cpu.json, or one with the GPU's name, with a picture of the growth; then what `speed_page.py`
 makes of all such files.
@@ -16,7 +16,6 @@ import argparse
 import importlib.util
 import io
 import json
-import os
 import statistics
 import sys
 import tempfile
@@ -115,8 +114,7 @@ def measure(task: str, contestant: str, graph: str, device: str, counts: tuple[i
     """One contestant's seconds and peak memory, after a first go on a tiny graph to load what it needs."""
     warnings.simplefilter("ignore")
     torch.manual_seed(0)
-    os.chdir(folder)
-    with redirect_stdout(io.StringIO()):
+    with chdir(folder), redirect_stdout(io.StringIO()):
         for name in ("tiny", graph):
             data, config = bench_graph(name)
             config = config.replace({"training": {"device": device}})
@@ -127,14 +125,14 @@ def measure(task: str, contestant: str, graph: str, device: str, counts: tuple[i
             wall, cpu = time.perf_counter(), time.process_time()
             spent = take()
             wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    return {"seconds": spent, "busy": cpu / wall, "peak_mb": peak_memory_mb(find_device(device))}
+    return {"seconds": spent, "busy": cpu / wall, "peak_mb": peak_memory_mb(CPU) if device == "cpu" else None}
 
 
 def plan(device: str) -> list[tuple[str, str, int | None, tuple[int, ...]]]:
     """The comparisons to make: graph, task, threads, and how many epochs or seeds."""
     if device == "cpu":
         epochs = [(graph, "epoch", 1, (10 if graph == "pubmed" else 20,)) for graph in GRAPHS]
-        return epochs + [(graph, "search", threads, ()) for graph in GRAPHS for threads in (1, None)]
+        return epochs + [(graph, "search", None, ()) for graph in GRAPHS]
     trainings = [("cora", "trainings", None, (seeds,)) for seeds in (1, 10)]
     return [(graph, "epoch", None, (200,)) for graph in GRAPHS] + trainings
 
@@ -162,7 +160,8 @@ def lines_of(job: tuple[str, str, int | None, tuple[int, ...]], device: str, rou
     lines = compared(about, {name: [one["seconds"] for one in runs] for name, runs in found.items()})
     for line in lines:
         runs = found[line["contestant"]]
-        line["peak_mb"] = statistics.median(one["peak_mb"] for one in runs)
+        if device == "cpu":
+            line["peak_mb"] = statistics.median(one["peak_mb"] for one in runs)
         # CPU seconds per second in the worst round: on one thread, much less than 1 is a process kept waiting.
         line["busy"] = min(one["busy"] for one in runs)
     return lines

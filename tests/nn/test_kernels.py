@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 import torch
@@ -13,7 +15,6 @@ from simpgcn.nn.sparse_matrix import SparseMatrix
 from simpgcn.training.adam import BETAS, EPSILON, Adam, AdamSettings
 
 pytest.importorskip("triton")
-kernels = pytest.importorskip("simpgcn.nn.kernels.triton_kernels")
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 RUNS = 2
@@ -25,6 +26,10 @@ def seeded():
     with torch.random.fork_rng():
         torch.manual_seed(0)
         yield
+
+
+def kernels_of(name):
+    return import_module(f"simpgcn.nn.kernels.{name}")
 
 
 def here(*tensors):
@@ -39,6 +44,7 @@ def random_matrix(rows, columns):
 
 @pytest.mark.parametrize(("total", "count"), [(1, 1), (5, 5), (1000, 300)])
 def test_draw(total, count):
+    kernels = kernels_of("randomness")
     drawn = kernels.draw(KEYS.to(DEVICE), 2, total, count).cpu()
     for run in range(RUNS):
         assert drawn[run].tolist() == _permuted(np.arange(count), half_keys(int(KEYS[run]), 2), total).tolist()
@@ -47,6 +53,7 @@ def test_draw(total, count):
 @pytest.mark.parametrize("p", [0.5, 0.3])
 @pytest.mark.parametrize("width", [1, 7, 300])
 def test_dropout(p, width):
+    kernels = kernels_of("dropout")
     x = torch.rand(11, RUNS, width)
     dropped = kernels.dropout(x.to(DEVICE), KEYS.to(DEVICE), 1, threshold(p), scale(p)).cpu()
     for run in range(RUNS):
@@ -59,6 +66,7 @@ def test_dropout(p, width):
 @pytest.mark.parametrize("transposed", [False, True])
 @pytest.mark.parametrize("piece", [2, 64])
 def test_product_with_rows_whole_and_in_pieces(transposed, piece, monkeypatch):
+    kernels = kernels_of("sparse_matrix")
     monkeypatch.setattr(kernels, "PIECE", piece)
     matrix = random_matrix(9, 12)
     csr = matrix.transpose if transposed else matrix.matrix
@@ -67,11 +75,12 @@ def test_product_with_rows_whole_and_in_pieces(transposed, piece, monkeypatch):
         expected = (csr @ x.reshape(csr.size(1), -1)).view(csr.size(0), *shape)
         product = kernels.multiply(matrix.to(DEVICE), x.to(DEVICE), transposed)
         torch.testing.assert_close(product.cpu(), expected)
-    assert (kernels._rows(matrix.to(DEVICE), transposed).pieces is None) == (piece == 64)
+    assert (kernels.rows_of(matrix.to(DEVICE), transposed).pieces is None) == (piece == 64)
 
 
 @pytest.mark.parametrize("loops", [0, 1])
 def test_mix(loops):
+    kernels = kernels_of("mixing")
     structure, features = random_matrix(9, 9), random_matrix(9, 9)
     product, bias = torch.randn(9, RUNS, 5 + 1 + loops), torch.randn(RUNS, 5)
     scores, gamma = torch.randn(RUNS, 1), torch.rand(RUNS)
@@ -83,14 +92,17 @@ def test_mix(loops):
         torch.testing.assert_close(ours.cpu(), theirs)
     _, s, k, difference = expected
     hidden, s_bar, k_bar = torch.randn(9, RUNS, 5), torch.randn(9, RUNS), torch.randn(9, RUNS)
+    saved = mixing.Saved(structure, features, product, s, k, difference, gamma, bias)
+    saved_there = mixing.Saved(*there, *here(*saved[2:]))
     for more in ((None, None), (s_bar, k_bar)):
-        gradient = mixing._gradient(hidden, product, structure, features, s, k, difference, gamma, bias, *more)
+        gradient = mixing._gradient(hidden, saved, *more)
         moved = [None if x is None else x.to(DEVICE) for x in more]
-        ours = kernels.mix_backward(*here(hidden, product), *there, *here(s, k, difference, gamma, bias), *moved)
+        ours = kernels.mix_backward(hidden.to(DEVICE), saved_there, *moved)
         torch.testing.assert_close(ours.cpu(), gradient)
 
 
 def test_pair_scores():
+    kernels = kernels_of("pair_scores")
     hidden, nodes = torch.randn(9, RUNS, 21), torch.randint(0, 9, (RUNS, 2, 50))
     weight, gradient = torch.randn(RUNS, 21), torch.randn(RUNS, 50)
     scores, difference = pair_scores._PairScores.forward(hidden, nodes, weight)
@@ -104,6 +116,7 @@ def test_pair_scores():
 
 @pytest.mark.parametrize("decays", [[(3, 0.5), (4, 0.0)], [(7, 0.1)]])
 def test_adam_is_torchs(decays):
+    kernels = kernels_of("adam")
     settings = [AdamSettings(0.1, decays), AdamSettings(0.01, decays)]
     theirs = torch.randn(RUNS, 7)
     ours, *moments = here(theirs.clone(), *torch.zeros(2, RUNS, 7))

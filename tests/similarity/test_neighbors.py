@@ -117,6 +117,25 @@ def test_dense_and_sparse_agree_exactly_on_words():
         assert torch.equal(a, b)
 
 
+@pytest.mark.parametrize("negative", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_sparse_blocks_equal_brute_force_on_any_number_of_threads(monkeypatch, negative, threads):
+    monkeypatch.setattr(exact, "SPARSE_ROWS", 32)
+    generator = torch.Generator().manual_seed(4)
+    x = torch.randint(-2 if negative else 1, 3, (150, 60), generator=generator)
+    x = (x * (torch.rand(150, 60, generator=generator) < 0.05)).float()
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        found = nearest_neighbors(x.to_sparse_csr(), 9, farthest=4, seed=6)
+        assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    for i in range(0, 150, 7):
+        assert found.near[i].tolist() == brute_force(x, i, 9, 6, largest=True)
+        assert found.far[i].tolist() == brute_force(x, i, 4, 6, largest=False)
+
+
 def test_ties_are_random_by_row_and_by_seed():
     x = torch.eye(400)  # every similarity is exactly 0
     far = nearest_neighbors(x, 1, farthest=5, seed=0).far
@@ -138,8 +157,9 @@ def test_tie_order_is_uniform():
 
 
 @pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize("by_column", [True, False])
 @pytest.mark.parametrize("tied", ["most", "the sampled", "few"])
-def test_first_of_many_ties_equals_a_full_sort(tied, largest):
+def test_first_of_many_ties_equals_a_full_sort(tied, by_column, largest):
     """Few of a great many equals are hashed in full; "the sampled" fools the estimate of how many there are."""
     key = torch.rand(40, 3000).add(0.1)
     equal = {"most": torch.rand(40, 3000) < 0.9, "few": torch.rand(40, 3000) < 0.01}.get(tied, torch.zeros(1) > 0)
@@ -148,7 +168,8 @@ def test_first_of_many_ties_equals_a_full_sort(tied, largest):
         key[:, ::16] = 2.0 if largest else -0.0
         key[:, ::32] = 2.0 if largest else 0.0
     rows = torch.arange(100, 140)
-    values, columns = ties.first(key, 7, rows, 5, largest=largest)
+    stored = key.T.contiguous().T if by_column else key
+    values, columns = ties.first(stored, 7, rows, 5, largest=largest)
     order = tie_order(rows.unsqueeze(1), torch.arange(3000), 5).argsort(dim=1)
     by_key = key.gather(1, order).sort(dim=1, descending=largest, stable=True)
     assert torch.equal(values, by_key.values[:, :7])

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from simpgcn.bench.graphs import Size, made_up
-from simpgcn.bench.measure import alone, seconds
+from simpgcn.bench.measure import alone, per_epoch, seconds
 from simpgcn.config import Config
 from simpgcn.files import replacing
 from simpgcn.provenance import peak_memory_mb
@@ -20,7 +20,7 @@ CPU_NODES = (4_000, 8_000, 16_000, 32_000, 64_000)
 CUDA_NODES = (16_000, 32_000, 64_000, 128_000, 256_000)
 QUICK_NODES = (500, 1_000, 2_000)
 EPOCHS = 10
-CUDA_EPOCHS = 200  # capturing a step takes as long as some dozens of them
+CUDA_EPOCHS = 200
 
 
 class Point(NamedTuple):
@@ -44,11 +44,12 @@ def scaling(nodes: Sequence[int], device: torch.device, on_point: Callable[[int]
 
 def measure_point(nodes: int, device: torch.device) -> Point:
     """One point, in this process."""
-    epochs = CUDA_EPOCHS if device.type == "cuda" else EPOCHS
-    config = Config().replace({"training": {"epochs": epochs, "patience": epochs, "device": str(device)}})
+    config = Config().replace({"training": {"device": str(device)}})
     # One training of a small graph, so that what is loaded and kept on first use is not taken for the graph's.
     _train(config, 200)
     before = peak_memory_mb(device)
+    if device.type == "cuda":
+        _train(config, nodes)  # kernels are compiled for the sizes they meet
     similarity, epoch = _train(config, nodes)
     return Point(nodes, similarity, epoch, peak_memory_mb(device) - before)
 
@@ -108,5 +109,10 @@ def draw_scaling(points: Sequence[Point], path: Path) -> None:
 
 def _train(config: Config, nodes: int) -> tuple[float, float]:
     problem = prepare(made_up(Size(nodes, 5, 500, 25, 10)), config, cache=False)
-    trainer = Trainer(problem, config)
-    return problem.similarity_seconds, seconds(trainer.run, problem.labels.nodes.device) / config.training.epochs
+    device = problem.labels.nodes.device
+
+    def train(epochs: int) -> float:
+        trainer = Trainer(problem, config.replace({"training": {"epochs": epochs, "patience": epochs}}))
+        return seconds(trainer.run, device)
+
+    return problem.similarity_seconds, per_epoch(train, CUDA_EPOCHS if device.type == "cuda" else EPOCHS)

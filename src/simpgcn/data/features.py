@@ -51,7 +51,12 @@ def density(x: Tensor) -> float:
     >>> density(torch.eye(4))
     0.25
     """
-    return int(torch.count_nonzero(stored_values(x))) / max(1, x.size(0) * x.size(1))
+    return _share(stored_values(x).bool(), x)
+
+
+def _share(nonzero: Tensor, x: Tensor) -> float:
+    count = int(np.count_nonzero(nonzero.numpy()) if x.device.type == "cpu" else nonzero.count_nonzero())
+    return count / max(1, x.size(0) * x.size(1))
 
 
 def as_csr(x: Tensor) -> Tensor:
@@ -64,13 +69,18 @@ def as_csr(x: Tensor) -> Tensor:
         return x
     if x.layout == torch.sparse_coo:
         return x.coalesce().to_sparse_csr()
+    return _csr(x, x.bool())
+
+
+def _csr(x: Tensor, nonzero: Tensor) -> Tensor:
     if x.device.type != "cpu":
         return x.to_sparse_csr()
     # NumPy finds the non-zeros several times faster than PyTorch.
     n, d = x.shape
-    place = torch.from_numpy(np.flatnonzero((x != 0).numpy()))
+    place = torch.from_numpy(np.flatnonzero(nonzero.numpy()))
     crow = torch.searchsorted(place, d * torch.arange(n + 1))
-    return torch.sparse_csr_tensor(crow, place % max(d, 1), x.flatten()[place], (n, d), check_invariants=False)
+    values = x.flatten().index_select(0, place)
+    return torch.sparse_csr_tensor(crow, place % max(d, 1), values, (n, d), check_invariants=False)
 
 
 def compact(x: Tensor) -> Tensor:
@@ -79,9 +89,10 @@ def compact(x: Tensor) -> Tensor:
     >>> compact(torch.eye(100)).layout, compact(torch.ones(2, 2).to_sparse_csr()).layout
     (torch.sparse_csr, torch.strided)
     """
-    if density(x) < _SPARSE_DENSITY:
-        return as_csr(x)
-    return x.to_dense() if is_sparse(x) else x
+    if is_sparse(x):
+        return as_csr(x) if density(x) < _SPARSE_DENSITY else x.to_dense()
+    nonzero = x.bool()
+    return _csr(x, nonzero) if _share(nonzero, x) < _SPARSE_DENSITY else x
 
 
 def with_values(x: Tensor, values: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ ORDER = (
     "figure3",
     "figure4",
     "search",
+    "ties",
     "cosine",
     "directed",
     "data",

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from simpgcn.nn.batching import Operator, runs_second
-from simpgcn.nn.kernels import kernels_for
+from simpgcn.nn.kernels import kernels_for, kernels_run_on
 from simpgcn.nn.randomness import current_key, half_keys, hash32
 
 
@@ -29,7 +29,7 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     if p >= 1:
         return x * 0
     key = current_key(x.device)
-    if kernels_for(x):
+    if kernels_run_on(x):
         dropped: Tensor = _Fused.apply(x, key.value, key.next_call(), p)
         return dropped
     return x * _Mask.apply(key.value, key.next_call(), p, x.shape, x.dtype)
@@ -101,7 +101,7 @@ class _Fused(Operator):
 
 
 def _fused(x: Tensor, key: Tensor, call: int, p: float) -> Tensor:
-    kernels = kernels_for(x)
+    kernels = kernels_for(x, "dropout")
     assert kernels is not None
     dropped: Tensor = kernels.dropout(x.contiguous(), key, call, threshold(p), scale(p))
     return dropped

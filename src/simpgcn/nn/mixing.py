@@ -19,11 +19,12 @@ pass over the n × h intermediates several times more:
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
 
+from simpgcn.data.sparse_product import sparse_product
 from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.sparse_matrix import SparseMatrix
@@ -69,6 +70,24 @@ def mix(
     return mixed[:3]
 
 
+class Saved(NamedTuple):
+    """What the gradient needs of the arguments and of what :func:`mix` computed."""
+
+    structure: SparseMatrix
+    features: SparseMatrix
+    product: Tensor
+    s: Tensor
+    k: Tensor
+    difference: Tensor
+    loop_weight: Tensor
+    bias: Tensor
+
+    @property
+    def loops(self) -> bool:
+        """Whether there are self-loops."""
+        return self.product.size(-1) == self.bias.size(-1) + 2
+
+
 class _Mix(Operator):
     """Shapes as in :func:`mix`, or with the runs in dimension 1 of ``product`` and in dimension 0 of the others."""
 
@@ -85,14 +104,14 @@ class _Mix(Operator):
     ) -> tuple[Tensor, ...]:
         columns = bias.size(-1)
         loops = product.size(-1) == columns + 2
-        if kernels := kernels_for(product):
+        if kernels := kernels_for(product, "mixing"):
             return kernels.mix(product, structure, features, score_bias, loop_bias, loop_weight, bias)
         z = product[..., :columns]
         s = torch.sigmoid(product[..., columns] + score_bias.squeeze(-1))
         k = product[..., columns + 1] + loop_bias.squeeze(-1) if loops else torch.zeros_like(s)
         flat = z.reshape(z.size(0), -1)
-        difference = structure.matrix @ flat
-        hidden = features.matrix @ flat
+        difference = sparse_product(structure.matrix, flat)
+        hidden = sparse_product(features.matrix, flat)
         difference.sub_(hidden)
         difference, hidden = difference.view(z.shape), hidden.view(z.shape)
         hidden.addcmul_(s.unsqueeze(-1), difference)
@@ -115,29 +134,21 @@ class _Mix(Operator):
     def backward(
         ctx: Any, hidden: Tensor | None, s_bar: Tensor | None, k_bar: Tensor | None, _: None
     ) -> tuple[Tensor | None, ...]:
-        product, s, k, difference, loop_weight, bias = ctx.saved_tensors
-        hidden = torch.zeros_like(difference) if hidden is None else hidden
-        columns = bias.size(-1)
-        loops = product.size(-1) == columns + 2
-        if kernels := kernels_for(product):
-            gradient = kernels.mix_backward(
-                hidden, product, ctx.structure, ctx.features, s, k, difference, loop_weight, bias, s_bar, k_bar
-            )
-        else:
-            gradient = _gradient(
-                hidden, product, ctx.structure, ctx.features, s, k, difference, loop_weight, bias, s_bar, k_bar
-            )
-        per_run = gradient[..., columns:].sum(dim=0)
+        saved = Saved(ctx.structure, ctx.features, *ctx.saved_tensors)
+        hidden = torch.zeros_like(saved.difference) if hidden is None else hidden
+        kernels = kernels_for(saved.product, "mixing")
+        gradient = (kernels.mix_backward if kernels else _gradient)(hidden, saved, s_bar, k_bar)
+        per_run = gradient[..., saved.bias.size(-1) :].sum(dim=0)
         bias_bar = None
         if ctx.has_bias:
-            weight = 1 + loop_weight * k
+            weight = 1 + saved.loop_weight * saved.k
             bias_bar = hidden.T @ weight if weight.dim() == 1 else torch.einsum("nr,nrh->rh", weight, hidden)
         return (
             gradient,
             None,
             None,
             per_run[..., :1],
-            per_run[..., 1:] if loops else None,
+            per_run[..., 1:] if saved.loops else None,
             None,
             bias_bar,
             None,
@@ -152,31 +163,20 @@ class _Mix(Operator):
         return _Mix.apply(product, structure, features, *scalars, has_bias), (1, 1, 1, 1)
 
 
-def _gradient(
-    hidden: Tensor,
-    product: Tensor,
-    structure: SparseMatrix,
-    features: SparseMatrix,
-    s: Tensor,
-    k: Tensor,
-    difference: Tensor,
-    loop_weight: Tensor,
-    bias: Tensor,
-    s_bar: Tensor | None,
-    k_bar: Tensor | None,
-) -> Tensor:
+def _gradient(hidden: Tensor, saved: Saved, s_bar: Tensor | None, k_bar: Tensor | None) -> Tensor:
     """The gradient of ``product``."""
+    structure, features, product, s, k, difference, loop_weight, bias = saved
     n, columns = hidden.size(0), bias.size(-1)
     gradient = torch.empty_like(product, memory_format=torch.contiguous_format)
     ds = torch.linalg.vecdot(hidden, difference)
     ds = ds if s_bar is None else ds + s_bar
     gradient[..., columns] = ds * s * (1 - s)
     share = hidden * s.unsqueeze(-1)
-    z_bar = structure.transpose @ share.reshape(n, -1)
+    z_bar = sparse_product(structure.transpose, share.reshape(n, -1))
     torch.sub(hidden, share, out=share)
-    torch.addmm(z_bar, features.transpose, share.reshape(n, -1), out=z_bar)
+    z_bar += sparse_product(features.transpose, share.reshape(n, -1))
     z_bar = z_bar.view(hidden.shape)
-    if product.size(-1) == columns + 2:
+    if saved.loops:
         torch.addcmul(z_bar, (loop_weight * k).unsqueeze(-1), hidden, out=gradient[..., :columns])
         dk = torch.linalg.vecdot(hidden, product[..., :columns])
         dk += hidden @ bias if bias.dim() == 1 else torch.einsum("nrh,rh->nr", hidden, bias)

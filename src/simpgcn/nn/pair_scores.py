@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from simpgcn.data.sparse_product import sparse_product
 from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
 
@@ -31,7 +32,7 @@ class _PairScores(Operator):
 
     @staticmethod
     def forward(hidden: Tensor, nodes: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-        if kernels := kernels_for(hidden):
+        if kernels := kernels_for(hidden, "pair_scores"):
             return kernels.pair_scores(hidden, nodes, weight), hidden.new_empty(0)
         if hidden.dim() == 2:
             return _scores(hidden, nodes, weight)
@@ -50,7 +51,7 @@ class _PairScores(Operator):
         if gradient is None:
             return None, None, None
         hidden, nodes, weight, difference = ctx.saved_tensors
-        if kernels := kernels_for(hidden):
+        if kernels := kernels_for(hidden, "pair_scores"):
             hidden_bar, weight_bar = kernels.pair_scores_backward(gradient, hidden, nodes, weight)
             return hidden_bar, None, weight_bar
         if hidden.dim() == 2:
@@ -71,8 +72,13 @@ class _PairScores(Operator):
 
 def _scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """The scores, and the differences they are made of."""
-    # index_select, because hidden[first] is slower
-    difference = hidden.index_select(0, nodes[0]).sub_(hidden.index_select(0, nodes[1]))
+    count, device = nodes.size(1), nodes.device
+    signs = torch.tensor([1, -1], dtype=hidden.dtype, device=device).repeat(count)
+    ends = torch.arange(0, 2 * count + 1, 2, device=device)
+    incidence = torch.sparse_csr_tensor(
+        ends, nodes.T.reshape(-1), signs, (count, hidden.size(0)), check_invariants=False
+    )
+    difference = sparse_product(incidence, hidden)
     return difference.abs() @ weight, difference
 
 

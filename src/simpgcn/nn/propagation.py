@@ -44,6 +44,28 @@ def feature_propagation(
     return _normalized(edge_index, _weights(edge_index, edge_weight, dtype), num_nodes)
 
 
+def propagations(
+    edge_index: Tensor | SparseMatrix,
+    feature_edge_index: Tensor | SparseMatrix,
+    edge_weight: Tensor | None = None,
+    feature_edge_weight: Tensor | None = None,
+    *,
+    num_nodes: int,
+    dtype: torch.dtype | None = None,
+) -> tuple[SparseMatrix, SparseMatrix]:
+    """Both matrices; what is a :class:`SparseMatrix` is one of them already.
+
+    >>> edges = torch.tensor([[0, 1], [1, 0]])
+    >>> propagations(edges, feature_propagation(edges, 2), num_nodes=2)
+    (SparseMatrix(2, 2, nnz=4), SparseMatrix(2, 2, nnz=2))
+    """
+    if isinstance(edge_index, Tensor):
+        edge_index = structure_propagation(edge_index, num_nodes, edge_weight, dtype)
+    if isinstance(feature_edge_index, Tensor):
+        feature_edge_index = feature_propagation(feature_edge_index, num_nodes, feature_edge_weight, dtype)
+    return edge_index, feature_edge_index
+
+
 def _weights(edge_index: Tensor, edge_weight: Tensor | None, dtype: torch.dtype | None) -> Tensor:
     if edge_weight is None:
         return torch.ones(edge_index.size(1), dtype=dtype, device=edge_index.device)

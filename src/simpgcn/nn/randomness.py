@@ -111,7 +111,7 @@ def _shifted(z: Tensor, by: int) -> Tensor:
 class _Draw(Operator):
     @staticmethod
     def forward(key: Tensor, call: int, total: int, count: int) -> Tensor:
-        if kernels := kernels_for(key):
+        if kernels := kernels_for(key, "randomness"):
             drawn: Tensor = kernels.draw(key, call, total, count)
             return drawn
         runs = [_permuted(np.arange(count), half_keys(one, call), total) for one in key.flatten().tolist()]

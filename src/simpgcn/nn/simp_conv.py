@@ -11,7 +11,7 @@ from torch_geometric.nn.inits import glorot
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.mixing import mix
 from simpgcn.nn.narrow_product import multiply
-from simpgcn.nn.propagation import feature_propagation, structure_propagation
+from simpgcn.nn.propagation import propagations
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
 Gate = Literal["scores", "softmax"]
@@ -141,12 +141,8 @@ class SimPConv(nn.Module):
         feature_edge_weight: Tensor | None = None,
     ) -> Tensor:
         """Mix what the graph, the feature graph and each node itself say."""
-        n = x.size(0)
-        if isinstance(edge_index, Tensor):
-            edge_index = structure_propagation(edge_index, n, edge_weight, self.weight.dtype)
-        if isinstance(feature_edge_index, Tensor):
-            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight, self.weight.dtype)
-        return self.state(x, edge_index, feature_edge_index).hidden
+        graphs = edge_index, feature_edge_index, edge_weight, feature_edge_weight
+        return self.state(x, *propagations(*graphs, num_nodes=x.size(0), dtype=self.weight.dtype)).hidden
 
     def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The output together with s and K, for already normalised matrices."""

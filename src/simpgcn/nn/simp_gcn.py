@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.dropout import dropout
-from simpgcn.nn.propagation import feature_propagation, structure_propagation
+from simpgcn.nn.propagation import propagations
 from simpgcn.nn.simp_conv import Gate, LayerState, SimPConv
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -105,25 +105,14 @@ class SimPGCN(nn.Module):
         """
         return self.states_after(*self.first_layer(*arguments))
 
-    def first_layer(
-        self,
-        x: Tensor | SparseMatrix,
-        edge_index: Tensor | SparseMatrix,
-        feature_edge_index: Tensor | SparseMatrix,
-        edge_weight: Tensor | None = None,
-        feature_edge_weight: Tensor | None = None,
-    ) -> tuple[LayerState, SparseMatrix, SparseMatrix]:
-        """The first layer's state before dropout, and the two normalised graphs.
+    def first_layer(self, x: Tensor | SparseMatrix, *graphs: Any) -> tuple[LayerState, SparseMatrix, SparseMatrix]:
+        """The first layer's state before dropout, and the two normalised graphs, of the arguments of :meth:`forward`.
 
         It is the same in training and in evaluation: whoever needs both computes it once, and goes on with
         :meth:`states_after`.
         """
-        n, dtype = x.size(0), self.convs[0].weight.dtype
-        if isinstance(edge_index, Tensor):
-            edge_index = structure_propagation(edge_index, n, edge_weight, dtype)
-        if isinstance(feature_edge_index, Tensor):
-            feature_edge_index = feature_propagation(feature_edge_index, n, feature_edge_weight, dtype)
-        return self._layer(0, x, edge_index, feature_edge_index), edge_index, feature_edge_index
+        structure, features = propagations(*graphs, num_nodes=x.size(0), dtype=self.convs[0].weight.dtype)
+        return self._layer(0, x, structure, features), structure, features
 
     def states_after(self, first: LayerState, structure: SparseMatrix, features: SparseMatrix) -> list[LayerState]:
         """Every layer's state, given the first's."""

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from simpgcn.data.features import as_csr
+from simpgcn.data.sparse_product import sparse_product
 from simpgcn.nn.batching import Operator, runs_second
 from simpgcn.nn.kernels import kernels_for
 
@@ -87,11 +88,11 @@ class _Product(Operator):
 
 
 def _multiply(matrix: SparseMatrix, x: Tensor, *, transposed: bool) -> Tensor:
-    if kernels := kernels_for(x):
+    if kernels := kernels_for(x, "sparse_matrix"):
         product: Tensor = kernels.multiply(matrix, x, transposed)
         return product
     csr = matrix.transpose if transposed else matrix.matrix
-    return (csr @ x.reshape(x.size(0), -1)).view(csr.size(0), *x.shape[1:])
+    return sparse_product(csr, x.reshape(x.size(0), -1)).view(csr.size(0), *x.shape[1:])
 
 
 def _transposed(matrix: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from simpgcn.data.features import compact, csr_rows, is_sparse, stored_values, with_values
+from simpgcn.data.sparse_product import sparse_product
 
 # Dot products up to this have squares that float32 holds exactly.
 EXACT_NORM2 = 2**12
@@ -51,15 +52,19 @@ def _row_sums(x: Tensor) -> Tensor:
 
 
 def dots(x: Tensor, rows: Tensor) -> Tensor:
-    """The dot products ``[b, n]`` of some rows with all of them.
+    """The dot products ``[b, n]`` of some rows with all of them; of sparse ones on a CPU, the transpose is contiguous.
 
     >>> dots(torch.eye(3).to_sparse_csr(), torch.tensor([1]))
     tensor([[0., 1., 0.]])
     """
     if not is_sparse(x):
         return x[rows] @ x.T
-    # Transposed twice, and nothing is copied: the product of a sparse and a column-major matrix is column-major.
-    return (x @ dense_rows(x, rows).T).T.contiguous()
+    if x.device.type != "cpu" or x.dtype != torch.float32:
+        return (x @ dense_rows(x, rows).T).T.contiguous()
+    row, entry = _entries(x, rows)
+    block = torch.zeros(x.size(1), rows.numel())
+    block[x.col_indices()[entry], row] = x.values()[entry]
+    return sparse_product(x, block).T
 
 
 def dense_rows(x: Tensor, rows: Tensor) -> Tensor:

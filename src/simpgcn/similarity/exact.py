@@ -17,7 +17,8 @@ passed over is farther, by more than its rounding errors, than what it kept. The
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import NamedTuple
 
@@ -30,6 +31,10 @@ from simpgcn.similarity.ties import first
 
 # Scores held at once, in entries: 8 MB of float32 and a few temporaries stay within a cache's reach.
 BLOCK_ENTRIES = 1 << 21
+# Dense products gain from larger blocks; sparse ones, on a CPU, from a table of a block's rows that stays in its cache.
+SPARSE_ROWS = 128
+# Sparse blocks searched at once, at most: each holds a block of scores, and Python runs one thread at a time.
+MOST_THREADS = 8
 # A GPU needs larger blocks to be busy; their temporaries take at most about this many bytes per entry.
 CUDA_BLOCK_ENTRIES = 1 << 27
 CUDA_BYTES_PER_ENTRY = 64
@@ -112,14 +117,31 @@ def _whole(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int)
     x, norm2, _ = features
     divisor = norm2.masked_fill(norm2 == 0, 1)  # only where a zero row would divide 0 by 0
     signed = bool((stored_values(x) < 0).any())
-    for block in rows.split(_block_rows(x)):
+
+    def search(block: Tensor) -> Block:
         key = dots(x, block)
         key = key.mul_(key.abs()) if signed else key.square_()
         key.div_(divisor)
         near_key, near = _others(key, k, block, seed, largest=True)
         far_key, far = _others(key, farthest, block, seed, largest=False)
         found = Neighbors(near, cosine(near_key, norm2[block]), far, cosine(far_key, norm2[block]))
-        yield Block(block, found, torch.ones_like(block, dtype=torch.bool))
+        return Block(block, found, torch.ones_like(block, dtype=torch.bool))
+
+    blocks = rows.split(_block_rows(x))
+    return _side_by_side(search, blocks) if is_sparse(x) and x.device.type == "cpu" else map(search, blocks)
+
+
+def _side_by_side(search: Callable[[Tensor], Block], blocks: Sequence[Tensor]) -> Iterator[Block]:
+    """The answers for all blocks, in order, each found on one thread: their steps are too short to be shared."""
+    threads = torch.get_num_threads()
+    if threads == 1:
+        yield from map(search, blocks)
+        return
+    try:
+        with ThreadPoolExecutor(min(threads, MOST_THREADS), initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            yield from pool.map(search, blocks)
+    finally:
+        torch.set_num_threads(threads)  # what a thread sets holds for all those that start later
 
 
 def _others(score: Tensor, count: int, rows: Tensor, seed: int, *, largest: bool) -> tuple[Tensor, Tensor]:
@@ -171,9 +193,10 @@ def _double(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int
 
 def _block_rows(x: Tensor) -> int:
     entries = _block_entries(x.device)
-    if is_sparse(x):
-        entries //= 2  # dense products gain from larger blocks, sparse ones lose
-    return max(1, entries // max(x.shape))  # sparse rows are made dense a block at a time
+    rows = max(1, entries // max(x.shape))  # sparse rows are made dense a block at a time
+    if is_sparse(x) and x.device.type == "cpu":
+        rows = min(rows, SPARSE_ROWS)
+    return rows
 
 
 def _block_entries(device: torch.device) -> int:

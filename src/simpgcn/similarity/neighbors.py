@@ -24,7 +24,7 @@ def nearest_neighbors(
 
     .. math:: S_{ij} = \frac{\mathbf{x}_i^\top \mathbf{x}_j}{\lVert\mathbf{x}_i\rVert \lVert\mathbf{x}_j\rVert}
 
-    The search is exact and holds ``O(n·k)`` results and one block of scores. A row is never its own
+    The search is exact and holds ``O(n·k)`` results and a block of scores a thread. A row is never its own
     neighbour; a zero row has similarity 0 to every other. Equal similarities are ordered at random by
     ``seed``, the same way on every device. Small whole numbers are compared exactly; other features as float32
     unit rows, whose dot products are added up in float64 and rounded to float32.

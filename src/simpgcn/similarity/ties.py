@@ -7,6 +7,7 @@ or every row would pick the same few columns among its many exact zeros.
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -18,6 +19,8 @@ _FIRST_FACTOR, _SECOND_FACTOR = 0x21F0AAAD, 0x735A2D97
 _SAMPLE = 16
 # The leading bits of a hash that its last step leaves alone.
 _LEADING_BITS = 15
+# Where at least one key in so many is tied, hashing all of them beats listing the tied ones first.
+_MANY = 16
 
 
 def first(
@@ -26,7 +29,7 @@ def first(
     """The ``count`` largest (or smallest) keys of each row and their columns, ties in hash order.
 
     Args:
-        key: Keys ``[b, c]``.
+        key: Keys ``[b, c]``, stored by rows or by columns.
         count: How many to pick of each row.
         rows: The node of each row ``[b]``, for the hash.
         seed: Orders equal keys.
@@ -39,26 +42,25 @@ def first(
     """
     if count == 0:
         return key.new_empty(key.size(0), 0), torch.empty(key.size(0), 0, dtype=torch.long, device=key.device)
+    if not key.T.is_contiguous():
+        key = key.contiguous()
     floor = _floor(key, count, largest=largest)
     reach = _reaches(key, floor, largest=largest)
-    thinned = _thin(reach, key, floor, rows, columns, count, seed)
-    flat, row, counts = _places(reach)
-    if thinned and bool((counts < count).any()):
-        # Too much was thinned out somewhere: take all of them.
-        flat, row, counts = _places(_reaches(key, floor, largest=largest))
-    node = flat - row * key.size(1) if columns is None else columns.take(flat).long()
-    found = key.take(flat)
-    width = int(counts.max())
-    cell = row * width + torch.arange(row.numel(), device=key.device) - (counts.cumsum(0) - counts)[row]
-    order = torch.full((rows.numel() * width,), torch.iinfo(torch.int64).max, device=key.device)
-    order[cell] = ranked(found, tie_order(rows[row], node, seed) >> 32, largest=largest)
+    hashes = row_hash(rows, seed)
+    found = _earliest(key, floor, reach, hashes, columns, count)
+    counts = torch.bincount(found.row, minlength=rows.numel())
+    if int(counts.min()) < count:
+        # Too much was passed over somewhere: take all of them.
+        found = _entries(key, reach, hashes, columns)
+        counts = torch.bincount(found.row, minlength=rows.numel())
+    start, width = counts.cumsum(0) - counts, int(counts.max())
+    shift = width * torch.arange(rows.numel(), device=key.device) - start
+    cell = torch.arange(found.row.numel(), device=key.device) + shift.index_select(0, found.row)
+    codes = torch.full((rows.numel() * width,), torch.iinfo(torch.int64).max, device=key.device)
+    codes[cell] = ranked(found.key, found.order, largest=largest)
     # Stable, for then equal hashes stay in the order of their columns.
-    chosen = _stable_order(order.view(-1, width))[:, :count]
-    chosen = chosen + torch.arange(rows.numel(), device=key.device).unsqueeze(1) * width
-    source = torch.empty(order.numel(), dtype=torch.long, device=key.device)
-    source[cell] = torch.arange(cell.numel(), device=key.device)
-    picked = source[chosen]
-    return found[picked], node[picked]
+    chosen = _stable_order(codes.view(-1, width))[:, :count] + start.unsqueeze(1)
+    return found.key[chosen], found.node[chosen]
 
 
 def ranked(key: Tensor, order: Tensor, *, largest: bool) -> Tensor:
@@ -95,8 +97,10 @@ def _group_extremes(key: Tensor, count: int, *, largest: bool) -> tuple[Tensor, 
     size = math.isqrt(n // count)
     groups = n // size
     # A group is every groups-th column, so that the reduction runs along memory; a few columns are in none.
-    members = key[:, : groups * size].unflatten(1, (size, groups))
-    return members.amax(dim=1) if largest else members.amin(dim=1), size, groups
+    stored, dim = (key, 1) if key.is_contiguous() else (key.T, 0)
+    members = stored.narrow(dim, 0, groups * size).unflatten(dim, (size, groups))
+    best = members.amax(dim) if largest else members.amin(dim)
+    return best if dim == 1 else best.T, size, groups
 
 
 def _floor(key: Tensor, count: int, *, largest: bool) -> Tensor:
@@ -105,7 +109,7 @@ def _floor(key: Tensor, count: int, *, largest: bool) -> Tensor:
     if best.device.type != "cpu":
         return best.topk(count, largest=largest).values[:, -1:]
     place = groups - count if largest else count - 1
-    return torch.from_numpy(np.partition(best.numpy(), place, axis=1)[:, place : place + 1])
+    return torch.from_numpy(np.partition(best.contiguous().numpy(), place, axis=1)[:, place : place + 1])
 
 
 # NumPy compares, searches and sorts several times faster than PyTorch on a CPU: the functions below.
@@ -123,41 +127,66 @@ def _differs(key: Tensor, floor: Tensor) -> Tensor:
 
 
 def _places(mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """The place of every true entry in the flattened mask, its row, and how many each row has."""
-    if mask.device.type == "cpu":
-        flat = torch.from_numpy(np.flatnonzero(mask.numpy()))
-        ends = torch.searchsorted(flat, mask.size(1) * torch.arange(1, mask.size(0) + 1))
-        counts = ends.diff(prepend=ends.new_zeros(1))
-        return flat, torch.repeat_interleave(counts), counts
-    row, column = mask.nonzero(as_tuple=True)
-    return row * mask.size(1) + column, row, torch.bincount(row, minlength=mask.size(0))
+    """The place in memory, the row and the column of every true entry, row by row."""
+    stored = _stored(mask)
+    if mask.device.type != "cpu":
+        place = stored.flatten().nonzero().squeeze(1)
+    else:
+        place = torch.from_numpy(np.flatnonzero(stored.numpy()))
+    major = place // stored.size(1)
+    minor = place - major * stored.size(1)
+    if mask.is_contiguous():
+        return place, major, minor
+    # Few bits are sorted fast.
+    by_row = _stable_order(minor.to(torch.uint8 if mask.size(0) <= 256 else torch.int64))
+    return place.index_select(0, by_row), minor.index_select(0, by_row), major.index_select(0, by_row)
+
+
+def _stored(x: Tensor) -> Tensor:
+    """``x`` or its transpose, whichever is contiguous."""
+    return x if x.is_contiguous() else x.T
 
 
 def _stable_order(codes: Tensor) -> Tensor:
     if codes.device.type == "cpu":
-        return torch.from_numpy(np.argsort(codes.numpy(), axis=1, kind="stable"))
-    return codes.sort(dim=1, stable=True).indices
+        return torch.from_numpy(np.argsort(codes.numpy(), axis=-1, kind="stable"))
+    return codes.sort(dim=-1, stable=True).indices
 
 
-def _thin(
-    reach: Tensor, key: Tensor, floor: Tensor, rows: Tensor, columns: Tensor | None, count: int, seed: int
-) -> bool:
-    """Where very many keys equal the floor, leave those whose hash begins with zeros: so much of it is cheap.
+class _Entries(NamedTuple):
+    """Keys chosen of a block, row by row: the row in the block, the node of the column, and the hash of both."""
 
-    What is left begins the hash order, so if it is enough, it is right.
+    row: Tensor
+    node: Tensor
+    key: Tensor
+    order: Tensor
+
+
+def _entries(key: Tensor, mask: Tensor, hashes: Tensor, columns: Tensor | None) -> _Entries:
+    place, row, column = _places(mask)
+    node = column if columns is None else columns[row, column].long()
+    return _Entries(row, node, _stored(key).flatten().index_select(0, place), _order(hashes.index_select(0, row), node))
+
+
+def _earliest(
+    key: Tensor, floor: Tensor, reach: Tensor, hashes: Tensor, columns: Tensor | None, count: int
+) -> _Entries:
+    """What reaches the floor, but where very many equal it, only those of them whose hash begins with zeros.
+
+    These begin the hash order, so if they are enough, they are right.
     """
     estimate = reach[:, ::_SAMPLE].sum(dim=1) * _SAMPLE
-    bits = (estimate / (4 * count + 24)).clamp(min=1).log2().long().clamp(max=_LEADING_BITS)
-    many = bits.nonzero().squeeze(1)
-    if not many.numel():
-        return False
-    node = torch.arange(reach.size(1), device=rows.device) if columns is None else columns[many]
-    early = _begins_with_zeros(rows[many], node, bits[many], seed)
-    if many.numel() == rows.numel():
-        reach &= early.logical_or_(_differs(key, floor))
-    else:
-        reach[many] &= early.logical_or_(_differs(key[many], floor[many]))
-    return True
+    bits = (estimate / (2 * count + 16)).clamp(min=1).log2().long().clamp(max=_LEADING_BITS)
+    if not bool(bits.any()):
+        return _entries(key, reach, hashes, columns)
+    if int(estimate.sum()) * _MANY > reach.numel():
+        node = torch.arange(reach.size(1), device=key.device) if columns is None else columns
+        reach = reach & _begins_with_zeros(hashes, node, bits, like=reach).bitwise_or_(_differs(key, floor))
+    found = _entries(key, reach, hashes, columns)
+    early = found.order < (1 << 31 - bits).index_select(0, found.row)
+    early |= found.key != floor.squeeze(1).index_select(0, found.row)
+    kept = early.nonzero().squeeze(1)
+    return _Entries(*(part.index_select(0, kept) for part in found))
 
 
 def tie_order(i: Tensor, j: Tensor, seed: int) -> Tensor:
@@ -167,8 +196,11 @@ def tie_order(i: Tensor, j: Tensor, seed: int) -> Tensor:
     >>> tie_order(i, j, seed=0).argsort(dim=1).tolist()
     [[0, 2, 1, 3], [1, 0, 3, 2]]
     """
-    mixed = _mix(row_hash(i, seed) ^ _scatter(j))
-    return mixed.bitwise_right_shift_(1).bitwise_left_shift_(32).bitwise_or_(j)
+    return _order(row_hash(i, seed), j).bitwise_left_shift_(32).bitwise_or_(j)
+
+
+def _order(row_hash: Tensor, j: Tensor) -> Tensor:
+    return _mix(row_hash ^ _scatter(j)).bitwise_right_shift_(1)
 
 
 def row_hash(i: Tensor, seed: int) -> Tensor:
@@ -176,11 +208,15 @@ def row_hash(i: Tensor, seed: int) -> Tensor:
     return _mix(_mix(torch.full_like(i, (seed ^ 0x5BD1E995) & _WORD)) ^ i)
 
 
-def _begins_with_zeros(i: Tensor, j: Tensor, bits: Tensor, seed: int) -> Tensor:
-    """Whether the hashes of rows ``i`` and columns ``j`` begin with so many zero bits: ``_mix`` up to its last step."""
-    row, column = row_hash(i, seed), _scatter(j)
+def _begins_with_zeros(row: Tensor, j: Tensor, bits: Tensor, like: Tensor) -> Tensor:
+    """Whether the hashes of rows and columns ``j`` begin with so many zero bits: ``_mix`` up to its last step.
+
+    Stored by rows or by columns, as ``like``.
+    """
+    column = _scatter(j)
     # The first step of the mixing is linear, so each side can take it alone; int32 overflows as 32-bit words do.
-    z = (row ^ (row >> 16)).int().unsqueeze(1) ^ (column ^ (column >> 16)).int()
+    z = torch.empty_like(like, dtype=torch.int32)
+    torch.bitwise_xor((row ^ (row >> 16)).int().unsqueeze(1), (column ^ (column >> 16)).int(), out=z)
     z.mul_(_FIRST_FACTOR)
     z ^= (z >> 15).bitwise_and_(0x1FFFF)  # without the sign that >> brings in
     z.mul_(_SECOND_FACTOR)

@@ -44,7 +44,7 @@ class Adam:
 
     def __init__(self, parameters: Tensor, mean: Tensor, square: Tensor, settings: Sequence[AdamSettings]) -> None:
         self.parameters, self.mean, self.square = parameters, mean, square
-        self.kernels = kernels_for(parameters)
+        self.kernels = kernels_for(parameters, "adam")
         if self.kernels is not None:
             self.lr = parameters.new_tensor([one.lr for one in settings])
             rows = [torch.cat([parameters.new_full((size,), value) for size, value in one.decays]) for one in settings]

@@ -22,7 +22,7 @@ from torch.func import functional_call
 
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
-from simpgcn.nn.kernels import kernels_for
+from simpgcn.nn.kernels import kernels_run_on
 from simpgcn.nn.randomness import drawing_from, seed_key
 from simpgcn.nn.sparse_matrix import SparseMatrix
 from simpgcn.training.adam import Adam, AdamSettings
@@ -191,7 +191,7 @@ class _Replicas:
         """One step: as it is, or from its capture."""
         if self.graph is not None:
             self.graph.replay()
-        elif self.kind not in self.stepped or kernels_for(self.parameters) is None:
+        elif self.kind not in self.stepped or not kernels_run_on(self.parameters):
             self._step()
             if self.trainers[0].method.replicable:
                 self.stepped.add(self.kind)

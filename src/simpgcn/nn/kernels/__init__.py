@@ -1,4 +1,8 @@
-"""The operators of :mod:`simpgcn.nn` as Triton kernels for CUDA: each does what the operator's torch code does."""
+"""The operators of :mod:`simpgcn.nn`, and Adam, as Triton kernels for CUDA, each in a module of the operator's name.
+
+A kernel does in one pass what the torch code of its operator does in several; the operators' modules have the
+equations. With several runs, what belongs to nodes is ``[n, runs, ...]`` and everything else ``[runs, ...]``.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +10,38 @@ from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
+from typing import Literal
 
 import torch
 from torch import Tensor
 
+# The modules of this package; each needs Triton, and is imported on CUDA only.
+Name = Literal["adam", "dropout", "mixing", "pair_scores", "randomness", "sparse_matrix"]
 
-def kernels_for(x: Tensor) -> ModuleType | None:
-    """The kernels if ``x`` is where they run, a CUDA device with Triton; otherwise torch's own operations serve.
 
-    >>> kernels_for(torch.zeros(1)) is None
+def kernels_for(x: Tensor, name: Name) -> ModuleType | None:
+    """The kernels of this name if ``x`` is where they run; otherwise torch's own operations serve.
+
+    >>> kernels_for(torch.zeros(1), "mixing") is None
     True
     """
-    return _kernels() if x.is_cuda and x.dtype in (torch.float32, torch.int64) else None
+    return _kernels(name) if kernels_run_on(x) else None
+
+
+def kernels_run_on(x: Tensor) -> bool:
+    """Whether ``x`` is where the kernels run: a CUDA device with Triton.
+
+    >>> kernels_run_on(torch.zeros(1))
+    False
+    """
+    return x.is_cuda and x.dtype in (torch.float32, torch.int64) and _has_triton()
 
 
 @cache
-def _kernels() -> ModuleType | None:
-    return import_module("simpgcn.nn.kernels.triton_kernels") if find_spec("triton") else None
+def _has_triton() -> bool:
+    return find_spec("triton") is not None
+
+
+@cache
+def _kernels(name: Name) -> ModuleType:
+    return import_module(f"simpgcn.nn.kernels.{name}")
