@@ -19,6 +19,7 @@ from simpgcn.experiments.experiment import parse_experiment
 from simpgcn.experiments.layer_scores import node_scores
 from simpgcn.experiments.overlaps import hidden_states, neighbor_graph, run_overlap
 from simpgcn.experiments.runner import Outcome, run_all, run_folder
+from simpgcn.experiments.study_figures import STUDY_PICTURES
 from simpgcn.training import load_graph, model_inputs
 
 QUICK = {"training": {"epochs": 2}, "model": {"hidden_channels": 4}}
@@ -200,7 +201,7 @@ def test_pictures(tmp_path, experiments):
     for name in ("bars", "boxes"):
         assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "index.html").read_text().count("data:image/png") == 2
-    assert set(figures.PICTURES) == {"overlaps", "scores"}
+    assert set(figures.PICTURES) == {"overlaps", "scores", *STUDY_PICTURES}  # those have tests of their own
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])

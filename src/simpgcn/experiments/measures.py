@@ -13,7 +13,7 @@ from simpgcn.config import Config
 from simpgcn.data import dataset_statistics, load_dataset
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.compare import run_configs
-from simpgcn.experiments.complexity import CostOf, cost_values, extra_parameters
+from simpgcn.experiments.complexity import CostOf, Extra, cost_values, extra_parameters
 from simpgcn.experiments.data_faults import count_fault
 from simpgcn.experiments.experiment import Row
 from simpgcn.experiments.layer_scores import At, Of, run_score
@@ -101,16 +101,24 @@ def _roughness(row: Row, dataset: str, work: Work, times: int) -> list[float]:
     return [roughness(load_dataset(dataset), times)]
 
 
-def _extra_parameters(row: Row, dataset: str, work: Work, of: Literal["all", "share", "uncounted"]) -> list[float]:
+def _extra(row: Row, dataset: str, work: Work) -> Extra:
     config = run_configs(dataset, MODEL, 1, work.changes(row, dataset))[0]
     data = load_graph(config)
-    extra = extra_parameters(data.x.size(1), int(data.y.max()) + 1, config.model)
-    found = {
-        "all": extra.counted,
-        "share": round(100 * extra.counted / extra.gcn, 2),
-        "uncounted": extra.counted - extra.paper,
-    }
-    return [float(found[of])]
+    return extra_parameters(data.x.size(1), int(data.y.max()) + 1, config.model)
+
+
+def _extra_parameters(row: Row, dataset: str, work: Work) -> list[float]:
+    return [float(_extra(row, dataset, work).counted)]
+
+
+def _extra_share(row: Row, dataset: str, work: Work) -> list[float]:
+    extra = _extra(row, dataset, work)
+    return [100 * extra.counted / extra.gcn]
+
+
+def _uncounted(row: Row, dataset: str, work: Work) -> list[float]:
+    extra = _extra(row, dataset, work)
+    return [float(abs(extra.counted - extra.paper))]
 
 
 def _time(row: Row, dataset: str, work: Work, of: CostOf, since: str | None = None) -> list[float]:
@@ -207,7 +215,9 @@ MEASURES = {
     "degree accuracy": Measure(_model_configs, _degree_accuracy, judge_accuracy),
     "lemma": Measure(_no_configs, _lemma, judge_nothing, digits=None),
     "roughness": Measure(_no_configs, _roughness, judge_value, digits=3),
-    "extra parameters": Measure(_no_configs, _extra_parameters, judge_value, digits=None),
+    "extra parameters": Measure(_no_configs, _extra_parameters, judge_value, digits=0),
+    "extra parameters in percent": Measure(_no_configs, _extra_share, judge_value),
+    "uncounted parameters": Measure(_no_configs, _uncounted, judge_nothing, digits=0),
     "time": Measure(_no_configs, _time, judge_value),
 }
 

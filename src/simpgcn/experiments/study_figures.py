@@ -63,9 +63,9 @@ def draw_gate(experiment: Experiment, table: Table, work: Work) -> Figure:
     gains = [cells["gain", dataset] for dataset in experiment.datasets]
     _points(right, place, gains, [_half_interval(cell["values"]) for cell in gains], "", COLORS["softmax"])
     right.axhline(0, color="#bbbbbb", lw=1, zorder=0)
-    left.set_ylabel("test accuracy (%), mean and standard deviation")
+    left.set_ylabel("test accuracy (%), mean ± sd")
     right.set_ylabel("gain of the softmax, 95% interval")
-    left.legend(frameon=False, fontsize=8)
+    left.legend(frameon=False, fontsize=8, loc="lower right")
     for axis in (left, right):
         axis.set_xticks(place, experiment.datasets, fontsize=8)
         _tidy(axis)
