@@ -20,6 +20,7 @@ from simpgcn.bench.suite import count_steps, run_bench
 from simpgcn.config import chosen_config, default_config, parse_assignment, read_config_file
 from simpgcn.data import CATALOG, data_home, dataset_statistics
 from simpgcn.data.catalog import Benchmark, catalog_entry
+from simpgcn.data.prognn import ATTACKED, RATES
 from simpgcn.data.raw_files import missing_from_mirror
 from simpgcn.data.statistics import PAPER
 from simpgcn.errors import SimPGCNError
@@ -266,7 +267,11 @@ def datasets(
         for key, row in answer.items():
             table.add_row(key, row["title"], row["split_kind"], row["data"])
         Console().print(table)
-        Console().print("simpgcn datasets NAME shows the statistics of one.", highlight=False)
+        Console().print(
+            f"simpgcn datasets NAME shows the statistics of one.\nPublished attacked graphs: {', '.join(ATTACKED)} "
+            f"with +metattack@RATE, {', '.join(RATES)}.",
+            highlight=False,
+        )
     return answer
 
 
