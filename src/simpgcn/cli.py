@@ -27,13 +27,23 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
 from simpgcn.experiments.compare import chosen_models, draw_comparison, write_comparison
 from simpgcn.experiments.compare import compare as run_comparison
+from simpgcn.experiments.robustness import draw_robustness, parse_rates, published_graphs, write_robustness
+from simpgcn.experiments.robustness import robustness as run_robustness
 from simpgcn.experiments.runner import Outcome
 from simpgcn.experiments.tune import draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
 from simpgcn.files import replacing
-from simpgcn.nn.registry import METHODS
+from simpgcn.nn.registry import METHODS, ROBUSTNESS_METHODS
 from simpgcn.progress import RunsProgress, TrainingProgress
-from simpgcn.screens import bench_table, comparison_table, growth, show_dataset, show_run, show_tuning
+from simpgcn.screens import (
+    bench_table,
+    comparison_table,
+    growth,
+    robustness_table,
+    show_dataset,
+    show_run,
+    show_tuning,
+)
 from simpgcn.train_run import resume_run, train_run
 from simpgcn.training import find_device, load_graph, model_inputs
 from simpgcn.training import predict as predict_nodes
@@ -116,10 +126,7 @@ def compare(
     """
     catalog_entry(dataset)
     names = chosen_models(models)
-    changes: dict[str, Any] = {"training": {"device": device}} if device else {}
-    for assignment in settings or []:
-        for section, values in parse_assignment(assignment).items():
-            changes.setdefault(section, {}).update(values)
+    changes = _shared_changes(settings, device)
     folder = out or Path("comparisons") / dataset
     with RunsProgress(len(names) * count) as bar:
 
@@ -163,10 +170,7 @@ def tune(
     A search that was stopped goes on where it was when the same command is given again.
     """
     catalog_entry(dataset)
-    changes: dict[str, Any] = {}
-    for assignment in settings or []:
-        for section, values in parse_assignment(assignment).items():
-            changes.setdefault(section, {}).update(values)
+    changes = _shared_changes(settings, None)
     folder = out or Path("tuning") / default_config(dataset, model).label
     with RunsProgress(trials) as bar:
         result = run_tuning(
@@ -188,6 +192,65 @@ def tune(
         _print_json(answer)
     else:
         show_tuning(result, dataset, model, folder)
+    return answer
+
+
+@app.command()
+def robustness(
+    dataset: Annotated[str, typer.Argument(help=f"One of {', '.join(ATTACKED)}.")],
+    models: Annotated[str, typer.Option(help="A list such as gcn,simpgcn, or all.")] = ",".join(ROBUSTNESS_METHODS),
+    rates: Annotated[str, typer.Option(help="Shares of edges flipped.")] = ",".join(("0", *RATES)),
+    count: Annotated[int, typer.Option("--runs", min=1, help="Runs of each: run i has seed i.")] = 10,
+    workers: Annotated[int | None, typer.Option(help="Runs at once; as many as cores if left out.", min=1)] = None,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="section.key=value, for every model.")] = None,
+    device: Device = None,
+    out: Annotated[Path | None, typer.Option(help="Where results go; robustness/DATASET if left out.")] = None,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Run models on ever more poisoned graphs, as they were published, and draw the paper's Figure 2.
+
+    A study that was stopped goes on where it was when the same command is given again.
+    """
+    names = chosen_models(models)
+    graphs = published_graphs(dataset, parse_rates(rates))
+    attack = "metattack as published"
+    folder = out or Path("robustness") / dataset
+    with RunsProgress(len(names) * len(graphs) * count) as bar:
+
+        def show(outcome: Outcome) -> None:
+            result = f"{outcome.metrics['test_accuracy']:.1%}" if outcome.metrics else "failed"
+            bar.advance(f"{outcome.config.label} {result}")
+
+        points = run_robustness(
+            graphs,
+            names,
+            count,
+            folder / "runs",
+            workers=workers,
+            changes=_shared_changes(settings, device),
+            on_outcome=show,
+        )
+    write_robustness(points, dataset, attack, folder)
+    try:
+        draw_robustness(points, dataset, attack, folder / "robustness.png")
+    except ImportError:
+        print("No picture: install simpgcn[plots] for it.", file=sys.stderr)
+    table = robustness_table(points, dataset, attack)
+    with replacing(folder / "robustness.txt") as draft, draft.open("w") as file:
+        Console(file=file, width=120).print(table)
+    answer = {
+        "dataset": dataset,
+        "attack": attack,
+        "folder": str(folder),
+        "points": [point._asdict() for point in points],
+    }
+    if json_output:
+        _print_json(answer)
+    else:
+        Console().print(table)
+        Console().print(f"Mean ± sd in percent; files in {escape(str(folder))}", highlight=False)
+    if any(point.error for point in points):
+        raise typer.Exit(1)
     return answer
 
 
@@ -300,6 +363,14 @@ def _one_dataset(name: str) -> dict[str, Any]:
         "paper": paper,
         "notes": list(entry.notes),
     }
+
+
+def _shared_changes(settings: list[str] | None, device: str | None) -> dict[str, Any]:
+    changes: dict[str, Any] = {"training": {"device": device}} if device else {}
+    for assignment in settings or []:
+        for section, values in parse_assignment(assignment).items():
+            changes.setdefault(section, {}).update(values)
+    return changes
 
 
 def _without_none(options: dict[str, Any]) -> dict[str, Any]:
