@@ -27,14 +27,22 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
 from simpgcn.experiments.compare import chosen_models, draw_comparison, write_comparison
 from simpgcn.experiments.compare import compare as run_comparison
-from simpgcn.experiments.robustness import draw_robustness, parse_rates, published_graphs, write_robustness
+from simpgcn.experiments.robustness import (
+    attack_graphs,
+    draw_robustness,
+    parse_rates,
+    published_graphs,
+    write_robustness,
+)
 from simpgcn.experiments.robustness import robustness as run_robustness
 from simpgcn.experiments.runner import Outcome
 from simpgcn.experiments.tune import draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
 from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS, ROBUSTNESS_METHODS
-from simpgcn.progress import RunsProgress, TrainingProgress
+from simpgcn.progress import FlipsProgress, RunsProgress, TrainingProgress
+from simpgcn.robustness.attack_run import run_attack
+from simpgcn.robustness.attacks import ATTACKS
 from simpgcn.screens import (
     bench_table,
     comparison_table,
@@ -196,10 +204,54 @@ def tune(
 
 
 @app.command()
+def attack(
+    dataset: Annotated[str, typer.Argument(help="A name of the catalogue, or an attacked graph.")],
+    rate: Annotated[float, typer.Option(help="Flips as a share of the edges.")] = 0.05,
+    method: Annotated[str, typer.Option(help=f"One of {', '.join(ATTACKS)}.")] = "metattack",
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("attacked.npz"),
+    split: Annotated[int, typer.Option(help="Which of the dataset's splits; says whose labels are known.")] = 0,
+    seed: Annotated[int, typer.Option(help="Of the attack.", min=0)] = 0,
+    device: Device = None,
+    json_output: Json = False,
+) -> dict[str, Any]:
+    """Poison a graph and write it as a file that every command takes in the place of a dataset's name.
+
+    An attack that was stopped goes on where it was when the same command is given again.
+    """
+    with FlipsProgress(dataset) as bar:
+        done = run_attack(
+            dataset,
+            method,
+            rate,
+            out,
+            split=split,
+            seed=seed,
+            device=device or "auto",
+            on_start=bar.start,
+            on_flip=bar.flip,
+        )
+    answer = {"dataset": dataset, "attack": method, "rate": rate, **done._asdict(), "path": str(done.path)}
+    if json_output:
+        _print_json(answer)
+    else:
+        fewer = "" if done.flips == done.budget else f" of the {done.budget} allowed"
+        Console().print(
+            f"{done.flips} flips{fewer} in {done.seconds:.1f} s, written to {escape(str(out))}\n"
+            f"Use it with: simpgcn train {escape(str(out))}",
+            highlight=False,
+        )
+    return answer
+
+
+@app.command()
 def robustness(
-    dataset: Annotated[str, typer.Argument(help=f"One of {', '.join(ATTACKED)}.")],
+    dataset: Annotated[str, typer.Argument(help=f"One of {', '.join(ATTACKED)}; any with --attack.")],
     models: Annotated[str, typer.Option(help="A list such as gcn,simpgcn, or all.")] = ",".join(ROBUSTNESS_METHODS),
     rates: Annotated[str, typer.Option(help="Shares of edges flipped.")] = ",".join(("0", *RATES)),
+    attack: Annotated[
+        str | None,
+        typer.Option(help=f"Attack here, by one of {', '.join(ATTACKS)}; the published graphs if left out."),
+    ] = None,
     count: Annotated[int, typer.Option("--runs", min=1, help="Runs of each: run i has seed i.")] = 10,
     workers: Annotated[int | None, typer.Option(help="Runs at once; as many as cores if left out.", min=1)] = None,
     settings: Annotated[list[str] | None, typer.Option("--set", help="section.key=value, for every model.")] = None,
@@ -207,14 +259,26 @@ def robustness(
     out: Annotated[Path | None, typer.Option(help="Where results go; robustness/DATASET if left out.")] = None,
     json_output: Json = False,
 ) -> dict[str, Any]:
-    """Run models on ever more poisoned graphs, as they were published, and draw the paper's Figure 2.
+    """Run models on ever more poisoned graphs and draw the paper's Figure 2.
 
     A study that was stopped goes on where it was when the same command is given again.
     """
     names = chosen_models(models)
-    graphs = published_graphs(dataset, parse_rates(rates))
-    attack = "metattack as published"
-    folder = out or Path("robustness") / dataset
+    folder = out or Path("robustness") / (Path(dataset).stem + (f"-{attack}" if attack else ""))
+    if attack is None:
+        graphs = published_graphs(dataset, parse_rates(rates))
+        attack = "metattack as published"
+    else:
+        with FlipsProgress(dataset) as flips:
+            graphs = attack_graphs(
+                dataset,
+                attack,
+                parse_rates(rates),
+                folder / "graphs",
+                device=device or "auto",
+                on_start=flips.start,
+                on_flip=flips.flip,
+            )
     with RunsProgress(len(names) * len(graphs) * count) as bar:
 
         def show(outcome: Outcome) -> None:

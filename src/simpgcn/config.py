@@ -79,7 +79,9 @@ class Config:
     @property
     def label(self) -> str:
         """Dataset and model as a part of file names."""
-        return f"{self.data.name}-{self.model_name.replace('*', '-star')}"
+        name = self.data.name
+        stem = Path(name).stem if name is not None and name.endswith(".npz") else name
+        return f"{stem}-{self.model_name.replace('*', '-star')}"
 
     def replace(self, changes: dict[str, Any]) -> Config:
         """A copy with the values of a nested dictionary in place of its own."""

@@ -17,6 +17,7 @@ from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.datasets import Actor, Amazon, Coauthor, Planetoid, WebKB
 from torch_geometric.utils import to_undirected
 
+from simpgcn.data.graph_file import about_graph, read_graph
 from simpgcn.data.home import data_home
 from simpgcn.data.prognn import ATTACKED, RATES, clean_graph, metattacked_edges
 from simpgcn.data.raw_files import copy_from_mirror, verify
@@ -88,13 +89,16 @@ CATALOG: dict[str, Benchmark | Made] = {
 
 
 def catalog_entry(name: str) -> Benchmark | Made:
-    """The entry called ``name``, which may be that of an attacked graph, such as ``cora+metattack@0.25``.
+    """The entry called ``name``, which may also be that of a published attacked graph or a graph file.
 
     >>> catalog_entry("cora").title
     'papers and citations'
     >>> catalog_entry("cora+metattack@0.25").made_from
     'cora-prognn'
     """
+    if name.endswith(".npz"):
+        path = Path(name)
+        return Made("a graph file", partial(read_graph, path), "stored", made_from=about_graph(path).get("made_from"))
     if name not in CATALOG:
         return _attacked_entry(name)
     return CATALOG[name]
@@ -141,11 +145,11 @@ def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = No
     against its published checksum before it is opened.
 
     Args:
-        name: A name of the catalogue (``simpgcn datasets`` lists them), or of a published attacked graph, such as
-            ``cora+metattack@0.25``.
+        name: A name of the catalogue (``simpgcn datasets`` lists them), of a published attacked graph, such as
+            ``cora+metattack@0.25``, or of a graph file, such as ``attacked.npz``.
         split: Which of the splits; never tied to a training seed.
-        split_kind: ``public``, ``published``, ``pro-gnn``, ``pro-gnn-attacker`` (PubMed's other one), ``random`` or
-            ``per-class``; the dataset's usual one if left out.
+        split_kind: ``public``, ``published``, ``pro-gnn``, ``pro-gnn-attacker`` (PubMed's other one), ``random``,
+            ``per-class`` or ``stored`` (in a graph file); the dataset's usual one if left out.
         directed: Keep directed edges as published; by default each edge is taken both ways, which has the
             better validation accuracy on the web graphs and on Actor.
 

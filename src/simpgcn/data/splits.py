@@ -14,7 +14,7 @@ from torch_geometric.utils import index_to_mask
 from simpgcn.data.prognn import prognn_split
 from simpgcn.errors import SimPGCNError
 
-SplitKind = Literal["public", "published", "pro-gnn", "pro-gnn-attacker", "random", "per-class"]
+SplitKind = Literal["public", "published", "pro-gnn", "pro-gnn-attacker", "random", "per-class", "stored"]
 
 _PARTS = ("train", "val", "test")
 
@@ -82,13 +82,13 @@ def apply_split(data: Data, name: str, kind: SplitKind, split: int) -> Data:
 
 def _stored_masks(data: Data, name: str, kind: SplitKind, split: int) -> dict[str, Tensor]:
     stored = data.get("train_mask")
-    dimensions = {"public": 1, "published": 2}[kind]
+    dimensions = 2 if kind == "published" else 1
     if stored is None or stored.dim() != dimensions:
         raise SimPGCNError(f"{name} has no {kind} split: choose another data.split_kind, such as random")
     count = stored.size(1) if kind == "published" else 1
     if split >= count:
         raise SimPGCNError(f"{name} has {count} {kind} split{'s' * (count > 1)}: --split {split} does not exist")
-    return {part: data[f"{part}_mask"] if kind == "public" else data[f"{part}_mask"][:, split] for part in _PARTS}
+    return {part: data[f"{part}_mask"][:, split] if kind == "published" else data[f"{part}_mask"] for part in _PARTS}
 
 
 def _prognn_masks(data: Data, name: str, kind: SplitKind, split: int) -> dict[str, Tensor]:

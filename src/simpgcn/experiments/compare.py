@@ -63,7 +63,7 @@ def run_configs(dataset: str, model: str, count: int, changes: dict[str, Any] | 
             raise SimPGCNError(f"{section}.{key} cannot be set here: it is what tells the runs apart")
     config = default_config(dataset, model).replace(changes or {})
     kind = config.data.split_kind or catalog_entry(dataset).split_kind
-    several = {"public": 1, "pro-gnn": 1, "pro-gnn-attacker": 1, "published": 10}.get(kind, count)
+    several = {"published": 10, "random": count, "per-class": count}.get(kind, 1)
     return [config.replace({"data": {"split": i % several}, "training": {"seed": i}}) for i in range(count)]
 
 

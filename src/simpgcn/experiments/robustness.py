@@ -17,6 +17,7 @@ from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.compare import REFERENCE, changes_by_model, run_configs
 from simpgcn.experiments.runner import Outcome, run_all
 from simpgcn.files import replacing
+from simpgcn.robustness.attack_run import run_attack
 
 COLORS = ("#555555", "#8d6cab", "#edae49", "#30638e", "#00798c", "#a3b18a", "#c97b84")
 
@@ -62,6 +63,32 @@ def published_graphs(dataset: str, rates: Sequence[float]) -> dict[float, str]:
         if rate not in known:
             raise SimPGCNError(f"no attacked {dataset} was published at rate {rate}: choose from 0, {', '.join(RATES)}")
     return {rate: known[rate] for rate in rates}
+
+
+def attack_graphs(
+    dataset: str,
+    attack: str,
+    rates: Sequence[float],
+    folder: Path,
+    *,
+    seed: int = 0,
+    device: str = "auto",
+    on_start: Callable[[int, int], None] | None = None,
+    on_flip: Callable[[int], None] | None = None,
+) -> dict[float, str]:
+    """A dataset attacked here at each rate, as graph files in ``folder``; those that are there are kept.
+
+    Each rate goes on from the one below it where the attack finds its flips one by one.
+    """
+    graphs: dict[float, str] = {}
+    before: Path | None = None
+    for rate in rates:
+        path = folder / f"{Path(dataset).stem}-{attack}-{rate:g}.npz"
+        run_attack(
+            dataset, attack, rate, path, seed=seed, device=device, start=before, on_start=on_start, on_flip=on_flip
+        )
+        graphs[rate], before = str(path), path
+    return graphs
 
 
 def robustness(

@@ -6,8 +6,8 @@ Degrees d of at least 2 are taken to follow a power law, whose exponent and log-
 .. math:: \alpha = 1 + \frac{N}{S - N \log 1.5}, \qquad
           \ell = N \log \alpha + N \alpha \log 2 - (\alpha + 1) S.
 
-A flip is unnoticeable if two power laws, one for the clean degrees and one for the new, are hardly likelier than one for
-both: :math:`-2 (\ell_{both} - \ell_{clean} - \ell_{new}) < 0.004`.
+A flip is unnoticeable if two power laws, one for the clean degrees and one for the new, are hardly likelier than one
+for both: :math:`-2 (\ell_{both} - \ell_{clean} - \ell_{new}) < 0.004`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ class DegreeTest:
         degree: Its degrees, without self-loops.
 
     >>> test = DegreeTest(torch.tensor([3, 3, 2, 2, 2]))
-    >>> bool(test.ratio(torch.tensor([3, 3, 2, 2, 2])) < CUTOFF), bool(test.ratio(torch.tensor([9, 9, 9, 9, 2])) < CUTOFF)
-    (True, False)
+    >>> [bool(test.ratio(torch.tensor([first, 3, 2, 2, 2])) < CUTOFF) for first in (3, 99)]
+    [True, False]
     """
 
     def __init__(self, degree: Tensor) -> None:

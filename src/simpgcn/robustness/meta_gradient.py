@@ -1,12 +1,13 @@
 r"""The gradient of the attack's loss with respect to every possible edge, through the surrogate's whole training.
 
-All the graph does to the loss, it does by :math:`\mathbf{H} = \hat{\mathbf{A}}^2 \mathbf{X}`, and the gradient there has
-few terms: of rank c for all nodes, and a row of its own for each labelled node, which comes back through the training:
+All the graph does to the loss, it does by :math:`\mathbf{H} = \hat{\mathbf{A}}^2 \mathbf{X}`, and the gradient there
+has few terms: of rank c for all nodes, and a row of its own for each labelled node, which comes back through the
+training:
 
 .. math:: \boldsymbol\Gamma = \frac{\partial \mathcal{L}}{\partial \mathbf{H}} = \mathbf{U} \mathbf{W}^\top +
           \mathbf{E}_l \mathbf{R}, \qquad
-          \frac{\partial \mathcal{L}}{\partial \hat{\mathbf{A}}} = \boldsymbol\Gamma (\hat{\mathbf{A}} \mathbf{X})^\top +
-          \hat{\mathbf{A}} \boldsymbol\Gamma \mathbf{X}^\top
+          \frac{\partial \mathcal{L}}{\partial \hat{\mathbf{A}}} =
+          \boldsymbol\Gamma (\hat{\mathbf{A}} \mathbf{X})^\top + \hat{\mathbf{A}} \boldsymbol\Gamma \mathbf{X}^\top
 
 with :math:`\mathbf{E}_l` the columns of the identity that belong to labelled nodes. So the ``[n, n]`` gradient is a sum
 of products of thin matrices, and is computed block by block where it is looked at.
@@ -45,7 +46,8 @@ class Gradient(NamedTuple):
 class EdgeGradient:
     r"""How the loss changes when both :math:`\mathbf{A}_{ij}` and :math:`\mathbf{A}_{ji}` do.
 
-    With :math:`\hat{\mathbf{G}}` the gradient with respect to :math:`\hat{\mathbf{A}}` and d the degrees with self-loops,
+    With :math:`\hat{\mathbf{G}}` the gradient with respect to :math:`\hat{\mathbf{A}}` and d the degrees with
+    self-loops,
 
     .. math::
         \frac{\hat{\mathbf{G}}_{ij} + \hat{\mathbf{G}}_{ji}}{\sqrt{d_i d_j}} - g_i - g_j, \qquad

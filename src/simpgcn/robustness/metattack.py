@@ -1,8 +1,8 @@
 """Metattack of Zügner and Günnemann (ICLR 2019): poisoning by gradients through the training that is to come.
 
 Edge after edge is flipped, each time the one that raises the attacker's loss most once a surrogate has been trained on
-the graph. Meta-Self's loss is that of the unlabelled nodes, under the labels the surrogate gives them on the clean graph;
-Meta-Train's is that of the labelled ones.
+the graph. Meta-Self's loss is that of the unlabelled nodes, under the labels the surrogate gives them on the clean
+graph; Meta-Train's is that of the labelled ones.
 """
 
 from __future__ import annotations
