@@ -23,8 +23,8 @@ SETTINGS = SurrogateSettings(hidden_channels=5, steps=12)
 
 
 def transcription():
-    place = Path(__file__).with_name("dense_metattack.py")
-    spec = importlib.util.spec_from_file_location("dense_metattack", place)
+    place = Path(__file__).parents[2] / "benchmarks/plain_metattack.py"
+    spec = importlib.util.spec_from_file_location("plain_metattack", place)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -95,9 +95,9 @@ def run_attack(
         write_graph(out, attacked(data, _tensor(pairs), kind), record)
 
     saved, finished = time.monotonic(), False
-    attack = kind.make(data, dataset, seed, find_device(device))
     try:
-        for pair in attack.flips(budget, _tensor(pairs)):
+        found = kind.make(data, dataset, seed, find_device(device)).flips(budget, _tensor(pairs)) if budget else ()
+        for pair in found:
             pairs.append(pair)
             if on_flip is not None:
                 on_flip(len(pairs))
@@ -106,7 +106,7 @@ def run_attack(
                 saved = time.monotonic()
         finished = True
     finally:
-        if finished or kind.one_by_one:
+        if finished or (kind.one_by_one and pairs):
             save(finished=finished)
     return AttackRun(out, len(pairs), budget, spent + time.perf_counter() - began)
 

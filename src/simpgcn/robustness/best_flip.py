@@ -27,6 +27,16 @@ def best_flip(
         taboo: Pairs never to flip, in the same form.
         degree: The nodes' degrees now, without self-loops.
         test: Against the clean graph.
+
+    >>> class Given:
+    ...     def block(self, rows, columns):
+    ...         return torch.tensor([[0.0, 1.0, 5.0], [1.0, 0.0, 2.0], [5.0, 2.0, 0.0]])[rows, columns]
+    >>> class Blind:
+    ...     def allowed(self, degree, change):
+    ...         return degree.unique(), torch.ones(2, 2, dtype=torch.bool)
+    >>> edges, degree = torch.tensor([[0, 0], [1, 2]]), torch.tensor([2, 1, 1])
+    >>> best_flip(Given(), edges, torch.empty(2, 0), degree, Blind())
+    (1, 2)
     """
     places, new = _by_degree(test, degree, 1)
     places_lost, lost = _by_degree(test, degree, -1)

@@ -61,6 +61,15 @@ class EdgeGradient:
         propagation: :math:`\hat{\mathbf{A}}`, symmetric.
         degree: d.
         labelled: The labelled nodes.
+
+    >>> from simpgcn.nn.propagation import structure_propagation
+    >>> ring = structure_propagation(torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]), 3)
+    >>> known, classes = torch.tensor([0, 1]), torch.eye(2)
+    >>> task = Task(known, classes, classes[[0, 1, 0]], torch.tensor([0.0, 0.0, 1.0]))
+    >>> x, weights = SparseMatrix(torch.eye(3)), (torch.ones(3, 4), torch.ones(4, 2))
+    >>> gradient = meta_gradient(x, ring, weights, task, SurrogateSettings(steps=3))
+    >>> EdgeGradient(gradient, x, ring, torch.full((3,), 3.0), known).block(slice(0, 2), slice(0, 3)).shape
+    torch.Size([2, 3])
     """
 
     def __init__(
@@ -106,6 +115,14 @@ def meta_gradient(
         weights: The surrogate's initial W1 ``[d, h]`` and W2 ``[h, c]``.
         task: What the attacker wants.
         settings: How the surrogate is trained.
+
+    >>> from simpgcn.nn.propagation import structure_propagation
+    >>> ring = structure_propagation(torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]), 3)
+    >>> known, classes = torch.tensor([0, 1]), torch.eye(2)
+    >>> task = Task(known, classes, classes[[0, 1, 0]], torch.tensor([0.0, 0.0, 1.0]))
+    >>> x, weights = SparseMatrix(torch.eye(3)), (torch.ones(3, 4), torch.ones(4, 2))
+    >>> meta_gradient(x, ring, weights, task, SurrogateSettings(steps=3)).left.shape
+    torch.Size([3, 2])
     """
     first, second = weights
     rows = labelled_rows(x, propagation, task.labelled)
@@ -128,6 +145,14 @@ def approximate_meta_gradient(
     r"""A-Meta's: the sum over the steps of the gradients by use, as if each step's weights were given.
 
     .. math:: \sum_t \mathbf{U}_t \mathbf{W}_{2,t}^\top (\mathbf{W}_1^{(0)} + \mathbf{H}_l^\top \mathbf{C}_t)^\top
+
+    >>> from simpgcn.nn.propagation import structure_propagation
+    >>> ring = structure_propagation(torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]), 3)
+    >>> known, classes = torch.tensor([0, 1]), torch.eye(2)
+    >>> task = Task(known, classes, classes[[0, 1, 0]], torch.tensor([0.0, 0.0, 1.0]))
+    >>> x, weights = SparseMatrix(torch.eye(3)), (torch.ones(3, 4), torch.ones(4, 2))
+    >>> approximate_meta_gradient(x, ring, weights, task, SurrogateSettings(steps=3)).left.shape
+    torch.Size([3, 6])
     """
     first, second = weights
     rows = labelled_rows(x, propagation, task.labelled)
@@ -147,7 +172,16 @@ def approximate_meta_gradient(
 def surrogate_logits(
     x: SparseMatrix, propagation: SparseMatrix, weights: tuple[Tensor, Tensor], task: Task, settings: SurrogateSettings
 ) -> Tensor:
-    """What the trained surrogate says of every node, ``[n, c]``."""
+    """What the trained surrogate says of every node, ``[n, c]``.
+
+    >>> from simpgcn.nn.propagation import structure_propagation
+    >>> ring = structure_propagation(torch.tensor([[0, 1, 2, 1, 2, 0], [1, 2, 0, 0, 1, 2]]), 3)
+    >>> known, classes = torch.tensor([0, 1]), torch.eye(2)
+    >>> task = Task(known, classes, classes[[0, 1, 0]], torch.tensor([0.0, 0.0, 1.0]))
+    >>> x, weights = SparseMatrix(torch.eye(3)), (torch.ones(3, 4), torch.ones(4, 2))
+    >>> surrogate_logits(x, ring, weights, task, SurrogateSettings(steps=3)).shape
+    torch.Size([3, 2])
+    """
     first, second = weights
     rows = labelled_rows(x, propagation, task.labelled)
     path = train(rows @ rows.T, rows @ first, second, task.target, settings)
@@ -155,7 +189,12 @@ def surrogate_logits(
 
 
 def labelled_rows(x: SparseMatrix, propagation: SparseMatrix, labelled: Tensor) -> Tensor:
-    r"""The labelled nodes' rows of :math:`\mathbf{H} = \hat{\mathbf{A}}^2 \mathbf{X}`, ``[l, d]``."""
+    r"""The labelled nodes' rows of :math:`\mathbf{H} = \hat{\mathbf{A}}^2 \mathbf{X}`, ``[l, d]``.
+
+    >>> loops = SparseMatrix(torch.eye(2))
+    >>> labelled_rows(SparseMatrix(torch.tensor([[1.0, 2.0], [3.0, 4.0]])), loops, torch.tensor([1]))
+    tensor([[3., 4.]])
+    """
     hop = _columns(labelled, propagation.size(0), x.matrix.values())
     return _transposed(x, propagation @ (propagation @ hop)).T.contiguous()
 

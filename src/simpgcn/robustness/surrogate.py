@@ -83,6 +83,11 @@ def back_through(
     """From how a loss changes with the last ``c`` and ``w2`` to how it changes with what the training was given.
 
     Reverse differentiation of :func:`train`, step by step, in the memory of the path itself.
+
+    >>> kernel, target, settings = torch.eye(2), torch.eye(2), SurrogateSettings(steps=4)
+    >>> path = train(kernel, torch.zeros(2, 3), torch.ones(3, 2), target, settings)
+    >>> back_through(path, kernel, target, torch.ones(2, 3), torch.ones(3, 2), settings).kernel.shape
+    torch.Size([2, 2])
     """
     labelled = target.size(0)
     of_hidden = torch.empty_like(path.hidden)

@@ -44,6 +44,12 @@ class WeightedModel(nn.Module):
     Args:
         model: The trained model.
         inputs: Its arguments on the clean graph; see :func:`simpgcn.training.model_inputs`.
+
+    >>> from simpgcn.nn.propagation import feature_propagation
+    >>> ring = torch.tensor([[0, 1, 2], [1, 2, 0]])
+    >>> model = WeightedModel(SimPGCN(4, 8, 2), (torch.rand(3, 4), None, feature_propagation(ring, 3)))
+    >>> model(torch.zeros(3, 1), ring, torch.full((3,), 0.5)).shape
+    torch.Size([3, 2])
     """
 
     def __init__(self, model: nn.Module, inputs: tuple[Any, ...]) -> None:
