@@ -35,7 +35,7 @@ def best_flip(
     ...     def allowed(self, degree, change):
     ...         return degree.unique(), torch.ones(2, 2, dtype=torch.bool)
     >>> edges, degree = torch.tensor([[0, 0], [1, 2]]), torch.tensor([2, 1, 1])
-    >>> best_flip(Given(), edges, torch.empty(2, 0), degree, Blind())
+    >>> best_flip(Given(), edges, edges[:, :0], degree, Blind())
     (1, 2)
     """
     places, new = _by_degree(test, degree, 1)
