@@ -218,18 +218,22 @@ def attack(
 
     An attack that was stopped goes on where it was when the same command is given again.
     """
-    with FlipsProgress(dataset) as bar:
-        done = run_attack(
-            dataset,
-            method,
-            rate,
-            out,
-            split=split,
-            seed=seed,
-            device=device or "auto",
-            on_start=bar.start,
-            on_flip=bar.flip,
-        )
+    try:
+        with FlipsProgress(dataset) as bar:
+            done = run_attack(
+                dataset,
+                method,
+                rate,
+                out,
+                split=split,
+                seed=seed,
+                device=device or "auto",
+                on_start=bar.start,
+                on_flip=bar.flip,
+            )
+    except KeyboardInterrupt:
+        print("Stopped. The same command goes on from the flips found so far.", file=sys.stderr)
+        raise typer.Exit(130) from None
     answer = {"dataset": dataset, "attack": method, "rate": rate, **done._asdict(), "path": str(done.path)}
     if json_output:
         _print_json(answer)
