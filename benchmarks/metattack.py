@@ -1,8 +1,8 @@
 """Meta-Self on Pro-GNN's Cora: ours beside a plain dense autograd transcription, time a flip and memory, one thread.
 
-    python benchmarks/metattack.py [DATASET] [--flips 5]
+    python benchmarks/metattack.py [DATASET] [--flips 5] [--rounds 3]
 
-Each in a process of its own, by turns, three rounds. Both start from the same weights, so they must find the same
+Each in a process of its own, by turns. Both start from the same weights, so they must find the same
 flips; the transcription makes few of them. Memory is the process's peak beyond what it had with the graph loaded.
 Writes benchmarks/results/metattack.json.
 """
@@ -28,7 +28,6 @@ from simpgcn.provenance import peak_memory_mb, versions
 from simpgcn.robustness.metattack import Metattack
 
 RESULTS = Path(__file__).parent / "results"
-ROUNDS = 3
 
 
 def plain(data: Data, budget: int) -> Iterator[tuple[int, int]]:
@@ -84,12 +83,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("dataset", nargs="?", default="cora-prognn")
     parser.add_argument("--flips", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--contestant", choices=["ours", "plain"])
     wish = parser.parse_args()
     if wish.contestant:
         contest(wish.contestant, wish.dataset, wish.flips)
         return
-    rounds = [{who: measured(who, wish.dataset, wish.flips) for who in ("ours", "plain")} for _ in range(ROUNDS)]
+    rounds = [{who: measured(who, wish.dataset, wish.flips) for who in ("ours", "plain")} for _ in range(wish.rounds)]
     best = {who: [statistics.median(one[who]["seconds"]) for one in rounds] for who in ("ours", "plain")}
     memory = {who: max(one[who]["memory_mb"] for one in rounds) for who in ("ours", "plain")}
     result = {

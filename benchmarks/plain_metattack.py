@@ -53,13 +53,15 @@ def attack_loss(
     return total if approximate else use()
 
 
-def best_flip(adjacency: Tensor, gradient: Tensor, taboo: list[tuple[int, int]], test: DegreeTest) -> tuple[int, int]:
+def best_flip(
+    adjacency: Tensor, gradient: Tensor, taboo: list[tuple[int, int]], test: DegreeTest | None
+) -> tuple[int, int]:
     """The flip with the steepest gradient that the degrees do not show, over all pairs at once."""
     scores = (gradient + gradient.T) * (1 - 2 * adjacency)
     degree = adjacency.sum(1).long()
     lonely = (adjacency > 0) & ((degree == 1)[:, None] | (degree == 1))
     scores[lonely] = -torch.inf
-    for change in (1, -1):
+    for change in (1, -1) if test is not None else ():
         kinds, allowed = test.allowed(degree, change)
         place = torch.searchsorted(kinds, degree)
         scores[(adjacency == (change < 0)) & ~allowed[place][:, place]] = -torch.inf

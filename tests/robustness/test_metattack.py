@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from simpgcn.data import load_dataset
-from simpgcn.robustness import best_flip as best_flip_module
+from simpgcn.data.prognn import RATES
 from simpgcn.robustness.best_flip import best_flip
 from simpgcn.robustness.degree_test import CUTOFF, DegreeTest
 from simpgcn.robustness.flips import flip_edges, single_edges
@@ -47,7 +47,7 @@ class Known:
 
 @pytest.mark.parametrize("block", [17, 1024])
 def test_best_flip_by_brute_force(small, monkeypatch, block):
-    monkeypatch.setattr(best_flip_module, "BLOCK", {"cpu": block})
+    monkeypatch.setattr("simpgcn.robustness.best_flip.BLOCK", {"cpu": block})
     generator = torch.Generator().manual_seed(0)
     edges = single_edges(small.edge_index)
     degree, test = degrees(edges, 120), DegreeTest(degrees(edges, 120))
@@ -90,6 +90,20 @@ def test_attack_keeps_its_promises(small, objective, approximate):
     attacked = flip_edges(clean, torch.tensor(flips).T)
     assert bool((degrees(attacked, 120)[degrees(clean, 120) > 0] > 0).all())
     assert DegreeTest(degrees(clean, 120)).ratio(degrees(attacked, 120)) < CUTOFF
+
+
+def test_without_the_degree_test_degrees_show(small):
+    clean = single_edges(small.edge_index)
+    flips = list(Metattack(small, degree_test=False, settings=QUICK).flips(60))
+    attacked = flip_edges(clean, torch.tensor(flips).T)
+    assert DegreeTest(degrees(clean, 120)).ratio(degrees(attacked, 120)) > CUTOFF
+
+
+def test_published_graphs_were_made_without_the_degree_test(mirror):
+    clean = degrees(single_edges(load_dataset("cora-prognn").edge_index), 2485)
+    for rate in RATES:
+        attacked = degrees(single_edges(load_dataset(f"cora+metattack@{rate}").edge_index), 2485)
+        assert DegreeTest(clean).ratio(attacked) > 10 * CUTOFF
 
 
 def test_an_attack_goes_on_as_if_it_had_not_stopped(small):

@@ -39,10 +39,10 @@ class AttackKind(NamedTuple):
     on_features: bool = False
 
 
-def _meta(objective: str, approximate: bool) -> AttackKind:
+def _meta(objective: str, *, approximate: bool = False, degree_test: bool = True) -> AttackKind:
     return AttackKind(
         lambda data, name, seed, device: Metattack(
-            data, objective=objective, approximate=approximate, seed=seed, device=device
+            data, objective=objective, approximate=approximate, degree_test=degree_test, seed=seed, device=device
         )
     )
 
@@ -56,10 +56,11 @@ def _prbcd(model: str) -> AttackKind:
 
 
 ATTACKS: dict[str, AttackKind] = {
-    "metattack": _meta("self", False),
-    "meta-train": _meta("train", False),
-    "a-meta-self": _meta("self", True),
-    "a-meta-train": _meta("train", True),
+    "metattack": _meta("self"),
+    "meta-train": _meta("train"),
+    "a-meta-self": _meta("self", approximate=True),
+    "a-meta-train": _meta("train", approximate=True),
+    "metattack-any-degree": _meta("self", degree_test=False),
     "random": AttackKind(lambda data, name, seed, device: RandomFlips(data, seed=seed)),
     "dice": AttackKind(lambda data, name, seed, device: RandomFlips(data, labels=data.y, seed=seed)),
     "prbcd": _prbcd("gcn"),

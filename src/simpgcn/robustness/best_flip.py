@@ -15,7 +15,7 @@ BLOCK = {"cpu": 1024, "cuda": 8192}
 
 
 def best_flip(
-    gradient: EdgeGradient, edges: Tensor, taboo: Tensor, degree: Tensor, test: DegreeTest
+    gradient: EdgeGradient, edges: Tensor, taboo: Tensor, degree: Tensor, test: DegreeTest | None
 ) -> tuple[int, int] | None:
     """The pair ``(u, v)``, u < v, whose flip has the steepest gradient; None where no flip is allowed.
 
@@ -26,20 +26,16 @@ def best_flip(
         edges: The graph's edges now, ``[2, e]``, each once, the smaller end first.
         taboo: Pairs never to flip, in the same form.
         degree: The nodes' degrees now, without self-loops.
-        test: Against the clean graph.
+        test: Against the clean graph; None to let degrees show.
 
     >>> class Given:
     ...     def block(self, rows, columns):
     ...         return torch.tensor([[0.0, 1.0, 5.0], [1.0, 0.0, 2.0], [5.0, 2.0, 0.0]])[rows, columns]
-    >>> class Blind:
-    ...     def allowed(self, degree, change):
-    ...         return degree.unique(), torch.ones(2, 2, dtype=torch.bool)
     >>> edges, degree = torch.tensor([[0, 0], [1, 2]]), torch.tensor([2, 1, 1])
-    >>> best_flip(Given(), edges, edges[:, :0], degree, Blind())
+    >>> best_flip(Given(), edges, edges[:, :0], degree, None)
     (1, 2)
     """
-    places, new = _by_degree(test, degree, 1)
-    places_lost, lost = _by_degree(test, degree, -1)
+    gained, lost = (None if test is None else _Allowed(test, degree, change) for change in (1, -1))
     best, found = -torch.inf, None
     for rows, columns in _blocks(degree.numel(), BLOCK[degree.device.type]):
         scores = gradient.block(rows, columns)
@@ -47,10 +43,11 @@ def best_flip(
         removal = -scores[u, v]
         u_all, v_all = u + rows.start, v + columns.start
         removal[(degree[u_all] == 1) | (degree[v_all] == 1)] = -torch.inf
-        removal[~lost[places_lost[u_all], places_lost[v_all]]] = -torch.inf
+        if lost is not None:
+            removal[~lost.table[lost.place[u_all], lost.place[v_all]]] = -torch.inf
         scores[u, v] = removal
-        if not bool(new.all()):
-            passes = new[places[rows]][:, places[columns]]
+        if gained is not None and not bool(gained.table.all()):
+            passes = gained.table[gained.place[rows]][:, gained.place[columns]]
             passes[u, v] = True
             scores.masked_fill_(~passes, -torch.inf)
         u, v = _inside(taboo, rows, columns)
@@ -79,6 +76,9 @@ def _inside(pairs: Tensor, rows: slice, columns: slice) -> tuple[Tensor, Tensor]
     return u[here] - rows.start, v[here] - columns.start
 
 
-def _by_degree(test: DegreeTest, degree: Tensor, change: int) -> tuple[Tensor, Tensor]:
-    kinds, allowed = test.allowed(degree, change)
-    return torch.searchsorted(kinds, degree), allowed
+class _Allowed:
+    """Which flips pass the test: ``table[place[u], place[v]]``."""
+
+    def __init__(self, test: DegreeTest, degree: Tensor, change: int) -> None:
+        kinds, self.table = test.allowed(degree, change)
+        self.place = torch.searchsorted(kinds, degree)

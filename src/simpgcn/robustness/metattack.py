@@ -41,6 +41,7 @@ class Metattack:
         data: The clean graph, undirected and without self-loops.
         objective: ``self`` or ``train``: whose loss is raised.
         approximate: A-Meta's gradient in place of the exact one.
+        degree_test: Flip only what the degrees do not show. The published attacked graphs were made without.
         seed: Of the surrogate's weights.
         device: Where to compute.
         settings: How the surrogate is trained.
@@ -57,6 +58,7 @@ class Metattack:
         *,
         objective: str = "self",
         approximate: bool = False,
+        degree_test: bool = True,
         seed: int = 0,
         device: torch.device | str = "cpu",
         settings: SurrogateSettings | None = None,
@@ -67,7 +69,7 @@ class Metattack:
         self.x = SparseMatrix(as_csr(data.x).float().to(device))
         self.edges = single_edges(data.edge_index).to(device)
         self.nodes = data.num_nodes
-        self.test = DegreeTest(self._degree(self.edges))
+        self.test = DegreeTest(self._degree(self.edges)) if degree_test else None
         train = data.train_mask.to(device)
         labels = torch.where(train, data.y.to(device), 0)
         classes = int(labels.max()) + 1
