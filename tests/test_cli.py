@@ -191,6 +191,44 @@ def test_datasets_beside_the_paper(simpgcn, mirror):
     assert "carries the features and labels of texas" in simpgcn("datasets", "cornell")[1]
 
 
+def test_attack_writes_a_graph_that_every_command_takes(simpgcn):
+    code, out, err = simpgcn("attack", "demo", "--method", "random", "--rate", 0.01, "--out", "a.npz", "--json")
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert (answer["flips"], answer["budget"], answer["path"]) == (100, 100, "a.npz")
+    assert "100 flips in" in simpgcn("attack", "demo", "--method", "random", "--rate", 0.01, "--out", "a.npz")[1]
+    code, out, _ = simpgcn("train", "a.npz", *QUICK, "--json")
+    assert (code, json.loads(out)["run"]) == (0, "runs/a-simpgcn-split0-seed0")
+    assert simpgcn("predict", "runs/a-simpgcn-split0-seed0")[0] == 0
+    assert json.loads(simpgcn("datasets", "a.npz", "--json")[1])["edges"] == 10_100
+    assert simpgcn("compare", "a.npz", "--models", "mlp", "--runs", 1, "--workers", 1, *QUICK)[0] == 0
+
+
+def test_robustness_over_attacks_made_here(simpgcn):
+    arguments = ("demo", "--attack", "dice", "--rates", "0,0.02", "--models", "gcn,mlp", "--runs", 2, "--workers", 1)
+    code, out, err = simpgcn("robustness", *arguments, *QUICK, "--json")
+    assert (code, err) == (0, "")
+    points = json.loads(out)["points"]
+    assert [(point["model"], point["rate"], point["runs"]) for point in points] == [
+        ("gcn", 0.0, 2),
+        ("gcn", 0.02, 2),
+        ("mlp", 0.0, 2),
+        ("mlp", 0.02, 2),
+    ]
+    assert points[2]["test_mean"] == points[3]["test_mean"]  # it does not look at edges
+    folder = Path("robustness/demo-dice")
+    assert {path.name for path in folder.iterdir()} == {
+        "graphs",
+        "runs",
+        "robustness.csv",
+        "robustness.json",
+        "robustness.png",
+        "robustness.txt",
+    }
+    code, _, err = simpgcn("robustness", "texas")
+    assert (code, err.startswith("simpgcn: unknown attacked graph 'texas'")) == (2, True)
+
+
 def test_bench(simpgcn):
     code, out, err = simpgcn("bench", "--quick", "--device", "cpu", "--json")
     assert (code, err) == (0, "")

@@ -50,6 +50,14 @@ def test_every_shipped_file_loads(name, model):
     assert (config.data.name, config.model_name) == (name, model)
 
 
+def test_attacked_graphs_have_the_settings_of_their_clean_one():
+    clean, attacked = default_config("pubmed-prognn"), default_config("pubmed+metattack@0.2")
+    assert attacked.replace({"data": {"name": "pubmed-prognn"}}) == clean
+    assert (clean.model.pretext_weight, clean.model.self_loop_weight, clean.model.structure_bias) == (10, 0.1, 0)
+    cora = default_config("cora+metattack@0.2").model
+    assert (cora.pretext_weight, cora.self_loop_weight, cora.structure_bias) == (0.1, 0.01, 0)
+
+
 def test_yaml_round_trip():
     config = default_config("texas").replace({"training": {"seed": 4}, "data": {"split_kind": "random"}})
     assert Config.from_yaml(config.to_yaml()) == config

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import yaml
 
+from simpgcn.data.catalog import settings_name
 from simpgcn.data.features import Choice
 from simpgcn.data.splits import SplitKind
 from simpgcn.errors import SimPGCNError, unknown_name
@@ -78,7 +79,9 @@ class Config:
     @property
     def label(self) -> str:
         """Dataset and model as a part of file names."""
-        return f"{self.data.name}-{self.model_name.replace('*', '-star')}"
+        name = self.data.name
+        stem = Path(name).stem if name is not None and name.endswith(".npz") else name
+        return f"{stem}-{self.model_name.replace('*', '-star')}"
 
     def replace(self, changes: dict[str, Any]) -> Config:
         """A copy with the values of a nested dictionary in place of its own."""
@@ -106,14 +109,16 @@ class Config:
 def default_config(dataset: str, model: str = "simpgcn") -> Config:
     """The shipped settings of a model on a dataset, or the general ones for a graph of one's own.
 
+    An attacked graph has those of the graph it was made from.
+
     >>> default_config("cora").model.pretext_weight
     50.0
     """
     find_method(model)
     config = Config().replace({"model_name": model})
-    shipped = resources.files("simpgcn").joinpath("settings", f"{dataset}.yaml")
+    shipped = resources.files("simpgcn").joinpath("settings", f"{settings_name(dataset)}.yaml")
     if shipped.is_file():
-        settings = parse_yaml(shipped.read_text(), f"settings/{dataset}.yaml")
+        settings = parse_yaml(shipped.read_text(), f"settings/{shipped.name}")
         models = settings.pop("models", {})
         config = config.replace(settings).replace(models.get(model, {}))
     return config.replace({"data": {"name": dataset}})

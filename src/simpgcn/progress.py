@@ -80,3 +80,28 @@ class RunsProgress(_Bars):
     def advance(self, shown: str) -> None:
         """Count one more run and show a word about it."""
         self._bars.update(self._task, advance=1, shown=shown)
+
+
+class FlipsProgress(_Bars):
+    """One bar over the flips of an attack, with the time left.
+
+    >>> with FlipsProgress("cora") as bar:
+    ...     bar.start(0, 10)
+    ...     bar.flip(1)
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            TextColumn("Attacking {task.description}"),
+            BarColumn(bar_width=28),
+            TextColumn("{task.completed} of {task.total} flips"),
+        )
+        self._task = self._bars.add_task(name, total=None)
+
+    def start(self, done: int, budget: int) -> None:
+        """Show how many flips there will be, and how many an earlier attempt has found."""
+        self._bars.reset(self._task, total=budget, completed=done)
+
+    def flip(self, done: int) -> None:
+        """Show how many flips there are."""
+        self._bars.update(self._task, completed=done)

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from simpgcn.experiments.compare import Row
 from simpgcn.experiments.results_page import cell_text
+from simpgcn.experiments.robustness import Point
 from simpgcn.experiments.tune import Tuned
 from simpgcn.train_run import FinishedRun
 
@@ -80,6 +81,23 @@ def reproduction_table(found: dict[str, Any]) -> Table:
         column.overflow = "fold"
     for label, texts in lines.items():
         table.add_row(escape(label), *texts)
+    return table
+
+
+def robustness_table(points: list[Point], dataset: str, attack: str) -> Table:
+    """Models by rates of flipped edges, the best of each rate in bold."""
+    rates = list(dict.fromkeys(point.rate for point in points))
+    best = {rate: max((p.test_mean or 0.0 for p in points if p.rate == rate), default=0.0) for rate in rates}
+    table = Table("model", *(f"{rate:.0%}" for rate in rates), title=f"{dataset} under {attack}")
+    for model in dict.fromkeys(point.model for point in points):
+        cells = []
+        for point in (point for point in points if point.model == model):
+            if point.test_mean is None:
+                cells.append(f"[red]failed[/red]: {escape(point.error or '')}")
+                continue
+            text = f"{point.test_mean:.1f}" + (f" ± {point.test_sd:.1f}" if point.test_sd is not None else "")
+            cells.append(f"[bold]{text}[/bold]" if point.test_mean == best[point.rate] else text)
+        table.add_row(model, *cells)
     return table
 
 

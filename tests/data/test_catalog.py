@@ -10,6 +10,7 @@ import torch
 
 from simpgcn.data import CATALOG, dataset_statistics, load_dataset
 from simpgcn.data.catalog import catalog_entry
+from simpgcn.data.prognn import RATES
 from simpgcn.data.statistics import PAPER, _read_adjacency_lists
 from simpgcn.errors import SimPGCNError
 
@@ -61,6 +62,45 @@ def test_direction_is_a_choice(mirror):
     assert undirected.is_undirected()
     wanted = {tuple(sorted(edge)) for edge in directed.edge_index.T.tolist()}
     assert {tuple(sorted(edge)) for edge in undirected.edge_index.T.tolist()} == wanted
+
+
+# Undirected edges of the clean graphs, and how many of them metattack flipped at each rate.
+FLIPS = {
+    "cora": (5069, [253, 506, 760, 1013, 1267]),
+    "citeseer": (3668, [183, 366, 550, 733, 917]),
+    "pubmed": (44324, [2216, 4432, 6648, 8864, 11081]),
+}
+
+
+@pytest.mark.parametrize("name", FLIPS)
+def test_published_attacked_graphs_are_so_many_flips_away(mirror, name):
+    def pairs(data):
+        return {tuple(edge) for edge in data.edge_index.T.tolist()}
+
+    edges, flips = FLIPS[name]
+    clean = load_dataset(f"{name}-prognn")
+    before = pairs(clean)
+    assert len(before) == 2 * edges
+    for rate, flipped in zip(RATES, flips, strict=True):
+        attacked = load_dataset(f"{name}+metattack@{rate}")
+        assert attacked.is_undirected()
+        assert not attacked.has_self_loops()
+        assert len(before ^ pairs(attacked)) == 2 * flipped
+        assert torch.equal(attacked.x, clean.x)
+        assert torch.equal(attacked.test_mask, clean.test_mask)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("texas+metattack@0.1", "unknown attacked graph 'texas': Known: cora, citeseer, pubmed"),
+        ("cora+metattack@0.3", r"unknown attack 'metattack@0.3': did you mean .*metattack@0.25"),
+        ("core+metattack@0.1", "did you mean cora"),
+    ],
+)
+def test_names_of_attacked_graphs_that_are_none(name, message):
+    with pytest.raises(SimPGCNError, match=message):
+        catalog_entry(name)
 
 
 def test_nothing_is_written_to_the_mirror(mirror, home):

@@ -64,6 +64,24 @@ def test_sizes_of_the_benchmarks_splits(mirror):
     assert sizes("wisconsin", split=9) == (120, 80, 51)
     assert sizes("cora-prognn") == (247, 249, 1988)
     assert sizes("pubmed", split_kind="pro-gnn") == (1971, 1972, 15774)
-    for name, kind in (("cora", "pro-gnn"), ("cora", "published"), ("texas", "public")):
+    assert sizes("cora+metattack@0.25") == (247, 249, 1988)
+    for name, kind in (
+        ("cora", "pro-gnn"),
+        ("cora-prognn", "pro-gnn-attacker"),
+        ("cora", "published"),
+        ("texas", "public"),
+    ):
         with pytest.raises(SimPGCNError):
             load_dataset(name, split_kind=kind)
+
+
+def test_both_splits_of_pubmed(mirror):
+    """The one that results are reported with, and the one under which the attack looks like one."""
+    name = "pubmed+metattack@0.25"
+    reported, attacker = (load_dataset(name, split_kind=kind) for kind in ("pro-gnn", "pro-gnn-attacker"))
+    assert torch.equal(load_dataset(name).train_mask, reported.train_mask)
+    clean = {tuple(edge) for edge in load_dataset("pubmed").edge_index.T.tolist()}
+    added = torch.tensor([edge for edge in reported.edge_index.T.tolist() if tuple(edge) not in clean]).flatten()
+    share = [float(data.train_mask[added].float().mean()) for data in (reported, attacker)]
+    assert share[0] == pytest.approx(0.1, abs=0.02)
+    assert share[1] < 0.06

@@ -3,6 +3,7 @@
 from simpgcn.data.catalog import CATALOG, load_dataset
 from simpgcn.data.checks import check_graph, check_labels
 from simpgcn.data.features import binarize, row_normalize
+from simpgcn.data.graph_file import read_graph, write_graph
 from simpgcn.data.home import data_home
 from simpgcn.data.splits import apply_split, per_class_split, random_split
 from simpgcn.data.statistics import Statistics, dataset_statistics
@@ -20,6 +21,8 @@ __all__ = [
     "load_dataset",
     "per_class_split",
     "random_split",
+    "read_graph",
     "row_normalize",
     "synthetic_graph",
+    "write_graph",
 ]

@@ -17,8 +17,9 @@ from torch_geometric.data import Data, InMemoryDataset
 from torch_geometric.datasets import Actor, Amazon, Coauthor, Planetoid, WebKB
 from torch_geometric.utils import to_undirected
 
+from simpgcn.data.graph_file import about_graph, read_graph
 from simpgcn.data.home import data_home
-from simpgcn.data.prognn import clean_graph
+from simpgcn.data.prognn import ATTACKED, RATES, clean_graph, metattacked_edges
 from simpgcn.data.raw_files import copy_from_mirror, verify
 from simpgcn.data.splits import SplitKind, apply_split
 from simpgcn.data.synthetic import demo_graph, homophily_graph, sized_graph
@@ -45,12 +46,13 @@ class Benchmark:
 
 @dataclass(frozen=True)
 class Made:
-    """A graph that is made here."""
+    """A graph that is made here. An attacked one is trained with the settings of the graph it was made from."""
 
     title: str
     make: Callable[[], Data]
     split_kind: SplitKind
     notes: tuple[str, ...] = ()
+    made_from: str | None = None
 
     def read(self) -> Data:
         """The graph, made anew."""
@@ -61,6 +63,10 @@ _SINGLE = "one class has a single node, so that some published splits train with
 _TEXAS = "carries the features and labels of texas: the published files are the same"
 _ACTOR = "the paper's 33,544 edges and 931 features are not those of the public files"
 _CITESEER = "15 nodes have no features, and 48 others no edges"
+_TWO_SPLITS = (
+    "the split pro-gnn, which the published accuracies use, is not the one the attack was most likely computed with: "
+    "data.split_kind=pro-gnn-attacker"
+)
 
 CATALOG: dict[str, Benchmark | Made] = {
     "demo": Made("made-up articles that cite outside their topic", demo_graph, "random"),
@@ -75,7 +81,9 @@ CATALOG: dict[str, Benchmark | Made] = {
     "coauthor-physics": Benchmark("authors writing together", Coauthor, "coauthor/Physics", "per-class"),
     "amazon-computers": Benchmark("products bought together", Amazon, "amazon/Computers", "per-class"),
     "cora-prognn": Made("cora's largest component, as in Pro-GNN", partial(clean_graph, "cora"), "pro-gnn"),
-    "pubmed-prognn": Made("pubmed with the split of Pro-GNN", lambda: CATALOG["pubmed"].read(), "pro-gnn"),
+    "pubmed-prognn": Made(
+        "pubmed with the split of Pro-GNN", lambda: CATALOG["pubmed"].read(), "pro-gnn", (_TWO_SPLITS,)
+    ),
     "citeseer-prognn": Made("citeseer's largest component, as in Pro-GNN", partial(clean_graph, "citeseer"), "pro-gnn"),
 }
 
@@ -84,17 +92,56 @@ FAMILIES: dict[str, Callable[[float], Data]] = {"homophily": homophily_graph, "n
 
 
 def catalog_entry(name: str) -> Benchmark | Made:
-    """The entry called ``name``.
+    """The entry called ``name``, which may also be that of a published attacked graph or a graph file.
 
     >>> catalog_entry("cora").title, catalog_entry("homophily-0.3").title
     ('papers and citations', 'made-up articles, homophily 0.3')
+    >>> catalog_entry("cora+metattack@0.25").made_from
+    'cora-prognn'
     """
+    if name.endswith(".npz"):
+        path = Path(name)
+        return Made("a graph file", partial(read_graph, path), "stored", made_from=about_graph(path).get("made_from"))
     if name in CATALOG:
         return CATALOG[name]
     family, _, number = name.rpartition("-")
     if family in FAMILIES and number.replace(".", "", 1).isdecimal():
         return Made(f"made-up articles, {family} {number}", partial(FAMILIES[family], float(number)), "random")
-    raise unknown_name("dataset", name, [*CATALOG, *(f"{family}-NUMBER" for family in FAMILIES)])
+    return _attacked_entry(name)
+
+
+def settings_name(name: str) -> str:
+    """The dataset whose shipped settings ``name`` is trained with: for an attacked graph, the one before the attack.
+
+    >>> settings_name("cora"), settings_name("cora+metattack@0.25")
+    ('cora', 'cora-prognn')
+    """
+    try:
+        entry = catalog_entry(name)
+    except SimPGCNError:
+        return name
+    return getattr(entry, "made_from", None) or name
+
+
+def _attacked_entry(name: str) -> Made:
+    """The published graph that a name such as ``cora+metattack@0.25`` means."""
+    graph, plus, attack = name.partition("+")
+    known = [f"metattack@{rate}" for rate in RATES]
+    if not plus:
+        raise unknown_name("dataset", name, [*CATALOG, *(f"{family}-NUMBER" for family in FAMILIES)])
+    if graph not in ATTACKED:
+        raise unknown_name("attacked graph", graph, ATTACKED)
+    if attack not in known:
+        raise unknown_name("attack", attack, known)
+    clean = f"{graph}-prognn"
+
+    def make() -> Data:
+        data = CATALOG[clean].read()
+        data.edge_index = metattacked_edges(graph, attack.partition("@")[2])
+        return data
+
+    title = f"{clean} as the published metattack left it"
+    return Made(title, make, "pro-gnn", (_TWO_SPLITS,) if graph == "pubmed" else (), made_from=clean)
 
 
 def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = None, directed: bool = False) -> Data:
@@ -104,10 +151,11 @@ def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = No
     against its published checksum before it is opened.
 
     Args:
-        name: A name of the catalogue; ``simpgcn datasets`` lists them.
+        name: A name of the catalogue (``simpgcn datasets`` lists them), of a published attacked graph, such as
+            ``cora+metattack@0.25``, or of a graph file, such as ``attacked.npz``.
         split: Which of the splits; never tied to a training seed.
-        split_kind: ``public``, ``published``, ``pro-gnn``, ``random`` or ``per-class``; the dataset's
-            usual one if left out.
+        split_kind: ``public``, ``published``, ``pro-gnn``, ``pro-gnn-attacker`` (PubMed's other one), ``random``,
+            ``per-class`` or ``stored`` (in a graph file); the dataset's usual one if left out.
         directed: Keep directed edges as published; by default each edge is taken both ways, which has the
             better validation accuracy on the web graphs and on Actor.
 

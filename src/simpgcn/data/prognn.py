@@ -1,4 +1,4 @@
-"""The graphs and splits of Pro-GNN, on which the attacks of the literature were computed.
+"""The graphs and splits of Pro-GNN, clean and as metattack left them.
 
 They are the largest connected components of other copies of Cora and CiteSeer, whose nodes are not in
 Planetoid's order, so that their splits fit no other graph. PubMed's is Planetoid's.
@@ -17,6 +17,10 @@ from torch_geometric.data import Data
 from torch_geometric.utils import from_scipy_sparse_matrix
 
 from simpgcn.data.raw_files import find_raw
+
+# Graphs that were published attacked, and the shares of their edges that were flipped.
+ATTACKED = ("cora", "citeseer", "pubmed")
+RATES = ("0.05", "0.1", "0.15", "0.2", "0.25")
 
 
 def clean_graph(name: str) -> Data:
@@ -44,7 +48,18 @@ def clean_graph(name: str) -> Data:
     )
 
 
-def prognn_split(name: str) -> dict[str, Tensor]:
-    """The 10/10/80 split of ``cora``, ``citeseer`` or ``pubmed``: node numbers by ``train``, ``val``, ``test``."""
-    parts = json.loads(find_raw(f"prognn/splits/{name}_prognn_splits.json").read_text())
+def metattacked_edges(name: str, rate: str) -> Tensor:
+    """The edges of the graph ``name`` after metattack flipped the share ``rate`` of them, as published."""
+    adjacency = sparse.load_npz(find_raw(f"prognn/meta/{name}_meta_adj_{rate}.npz"))
+    return from_scipy_sparse_matrix(adjacency)[0]
+
+
+def prognn_split(name: str, *, attacker: bool = False) -> dict[str, Tensor]:
+    """The 10/10/80 split of ``cora``, ``citeseer`` or ``pubmed``: node numbers by ``train``, ``val``, ``test``.
+
+    PubMed has two that conflict: the one that the published accuracies were measured with, and the one that the
+    ``attacker`` most likely had, since only under that one the added edges fall unevenly on its parts.
+    """
+    file = f"nettack/{name}_nettacked_nodes.json" if attacker else f"splits/{name}_prognn_splits.json"
+    parts = json.loads(find_raw(f"prognn/{file}").read_text())
     return {part: torch.tensor(parts[f"idx_{part}"]) for part in ("train", "val", "test")}

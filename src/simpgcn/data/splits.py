@@ -14,7 +14,7 @@ from torch_geometric.utils import index_to_mask
 from simpgcn.data.prognn import prognn_split
 from simpgcn.errors import SimPGCNError
 
-SplitKind = Literal["public", "published", "pro-gnn", "random", "per-class"]
+SplitKind = Literal["public", "published", "pro-gnn", "pro-gnn-attacker", "random", "per-class", "stored"]
 
 _PARTS = ("train", "val", "test")
 
@@ -70,8 +70,8 @@ def apply_split(data: Data, name: str, kind: SplitKind, split: int) -> Data:
         masks = random_split(data.y, split)
     elif kind == "per-class":
         masks = per_class_split(data.y, split)
-    elif kind == "pro-gnn":
-        masks = _prognn_masks(data, name, split)
+    elif kind in ("pro-gnn", "pro-gnn-attacker"):
+        masks = _prognn_masks(data, name, kind, split)
     else:
         masks = _stored_masks(data, name, kind, split)
     data = copy.copy(data)
@@ -82,19 +82,23 @@ def apply_split(data: Data, name: str, kind: SplitKind, split: int) -> Data:
 
 def _stored_masks(data: Data, name: str, kind: SplitKind, split: int) -> dict[str, Tensor]:
     stored = data.get("train_mask")
-    dimensions = {"public": 1, "published": 2}[kind]
+    dimensions = 2 if kind == "published" else 1
     if stored is None or stored.dim() != dimensions:
         raise SimPGCNError(f"{name} has no {kind} split: choose another data.split_kind, such as random")
     count = stored.size(1) if kind == "published" else 1
     if split >= count:
         raise SimPGCNError(f"{name} has {count} {kind} split{'s' * (count > 1)}: --split {split} does not exist")
-    return {part: data[f"{part}_mask"] if kind == "public" else data[f"{part}_mask"][:, split] for part in _PARTS}
+    return {part: data[f"{part}_mask"][:, split] if kind == "published" else data[f"{part}_mask"] for part in _PARTS}
 
 
-def _prognn_masks(data: Data, name: str, split: int) -> dict[str, Tensor]:
-    graph = name.removesuffix("-prognn")
-    if not (name.endswith("-prognn") or name == "pubmed"):
+def _prognn_masks(data: Data, name: str, kind: SplitKind, split: int) -> dict[str, Tensor]:
+    graph = name.partition("+")[0].removesuffix("-prognn")
+    attacker = kind == "pro-gnn-attacker"
+    if attacker and graph != "pubmed":
+        raise SimPGCNError(f"only pubmed has a {kind} split, not {name}: choose data.split_kind=pro-gnn")
+    if graph == name != "pubmed":
         raise SimPGCNError(f"Pro-GNN's split is for pubmed and the graphs ending in -prognn, not for {name}")
     if split:
-        raise SimPGCNError(f"{name} has 1 pro-gnn split: --split {split} does not exist")
-    return {part: index_to_mask(index, data.num_nodes) for part, index in prognn_split(graph).items()}
+        raise SimPGCNError(f"{name} has 1 {kind} split: --split {split} does not exist")
+    parts = prognn_split(graph, attacker=attacker)
+    return {part: index_to_mask(index, data.num_nodes) for part, index in parts.items()}

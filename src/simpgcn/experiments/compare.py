@@ -63,7 +63,7 @@ def run_configs(dataset: str, model: str, count: int, changes: dict[str, Any] | 
             raise SimPGCNError(f"{section}.{key} cannot be set here: it is what tells the runs apart")
     config = default_config(dataset, model).replace(changes or {})
     kind = config.data.split_kind or catalog_entry(dataset).split_kind
-    several = {"public": 1, "pro-gnn": 1, "published": 10}.get(kind, count)
+    several = {"published": 10, "random": count, "per-class": count}.get(kind, 1)
     return [config.replace({"data": {"split": i % several}, "training": {"seed": i}}) for i in range(count)]
 
 
@@ -89,7 +89,7 @@ def compare(
         on_outcome: Called after every run.
     """
     load_dataset(dataset)  # installed once, before many processes ask for it
-    shared = _changes_by_model(models, changes or {})
+    shared = changes_by_model(models, changes or {})
     configs = [config for model in models for config in run_configs(dataset, model, count, shared[model])]
     outcomes = run_all(configs, base, workers=workers, on_outcome=on_outcome)
     by_model = {model: [o for o in outcomes if o.config.model_name == model] for model in models}
@@ -97,7 +97,7 @@ def compare(
     return [_row(model, found, reference) for model, found in by_model.items()]
 
 
-def _changes_by_model(models: Sequence[str], changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
+def changes_by_model(models: Sequence[str], changes: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """The changes for each model: a setting of models goes to those that have it."""
     known = {model: {field.name for field in fields(find_method(model).settings)} for model in models}
     wished = changes.get("model", {})

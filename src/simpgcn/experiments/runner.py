@@ -17,6 +17,7 @@ from filelock import FileLock, Timeout
 
 from simpgcn import runs
 from simpgcn.config import Config
+from simpgcn.data.graph_file import content_of
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
 from simpgcn.train_run import FinishedRun, train_runs
@@ -36,12 +37,12 @@ class Outcome(NamedTuple):
 
 
 def run_folder(base: Path, config: Config) -> Path:
-    """Where the run of ``config`` is kept below ``base``.
+    """Where the run of ``config`` is kept below ``base``. A graph file counts by its content, not by its name alone.
 
     >>> run_folder(Path("runs"), Config()).parts[:2]
     ('runs', 'demo-simpgcn')
     """
-    address = hashlib.sha256(config.to_yaml().encode()).hexdigest()[:16]
+    address = hashlib.sha256((config.to_yaml() + content_of(config.data.name)).encode()).hexdigest()[:16]
     return base / config.label / address
 
 

@@ -17,6 +17,9 @@ from simpgcn.nn.baselines.jknet import JKNET
 from simpgcn.nn.baselines.label_propagation import LP
 from simpgcn.nn.baselines.mlp import MLP
 from simpgcn.nn.baselines.sage import SAGE
+from simpgcn.nn.defences.jaccard import GCN_JACCARD
+from simpgcn.nn.defences.pro_gnn import PRO_GNN
+from simpgcn.nn.defences.svd import GCN_SVD
 from simpgcn.nn.method import Method
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.propagation import feature_propagation, structure_propagation
@@ -89,6 +92,9 @@ METHODS: dict[str, Method] = {
     "appnp": APPNP,
     "gprgnn": GPRGNN,
     "acm-gcn": acm_gcn.METHOD,
+    "gcn-jaccard": GCN_JACCARD,
+    "gcn-svd": GCN_SVD,
+    "pro-gnn": PRO_GNN,
 }
 
 
@@ -107,6 +113,10 @@ PAPER_METHODS = (
     "gcnii*",
     "simpgcn",
 )
+
+
+# Those of the paper's Figure 2.
+ROBUSTNESS_METHODS = ("gcn", "gat", "gcn-jaccard", "pro-gnn", "simpgcn")
 
 
 def find_method(name: str) -> Method:

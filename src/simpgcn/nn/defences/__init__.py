@@ -1,0 +1,1 @@
+"""Models that were made to withstand a poisoned graph, beside SimP-GCN."""
