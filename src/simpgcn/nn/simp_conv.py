@@ -185,8 +185,8 @@ class SimPConv(nn.Module):
         """How each node weighed the given graph, its look-alikes and itself, ``[n, 3]``: s, 1 - s and γK, or the
         softmax gate's weights, which sum to 3.
 
-        >>> conv, none = SimPConv(4, 2, gate="softmax"), torch.empty(2, 0, dtype=torch.long)
-        >>> conv.trust(conv.state(torch.zeros(1, 4), *[structure_propagation(none, 1)] * 2)).tolist()
+        >>> conv, eye = SimPConv(4, 2, gate="softmax"), SparseMatrix(torch.eye(1))
+        >>> conv.trust(conv.state(torch.zeros(1, 4), eye, eye)).tolist()
         [[1.0, 1.0, 1.0]]
         """
         _, s, loops, features = state
