@@ -179,9 +179,10 @@ def test_what_does_not():
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
-def test_captured_runs_are_those_of_the_cpu():
+@pytest.mark.parametrize("gate", ["scores", "softmax"])
+def test_captured_runs_are_those_of_the_cpu(gate):
     """The same random numbers everywhere: a CPU's run and a GPU's, alone or not, differ by rounding only."""
-    there = BASE.replace({"training": {"device": "cuda", "epochs": 70, "patience": 70}})
+    there = BASE.replace({"model": {"gate": gate}, "training": {"device": "cuda", "epochs": 70, "patience": 70}})
     here = there.replace({"training": {"device": "cpu"}})
     made = {}
     for base in (here, there):
