@@ -74,6 +74,8 @@ def draw_gate(experiment: Experiment, table: Table, work: Work) -> Figure:
 
 def draw_cost(experiment: Experiment, table: Table, work: Work) -> Figure:
     """A step of either model and the search over the number of nodes, and their ratio."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
     cells = _cells(table)
     nodes = np.array([int(dataset.rpartition("-")[2]) for dataset in experiment.datasets])
     figure = _figure(10, 3.4)
@@ -92,6 +94,9 @@ def draw_cost(experiment: Experiment, table: Table, work: Work) -> Figure:
             axis.set_ylim(bottom=0)
         else:
             axis.set_yscale("log")
+            axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.yaxis.set_minor_formatter(NullFormatter())
             axis.legend(frameon=False, fontsize=8)
         axis.set_xticks(nodes, [f"{n / 1000:g}k" for n in nodes], minor=False)
         axis.set_xticks([], minor=True)
