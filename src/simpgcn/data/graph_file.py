@@ -91,7 +91,7 @@ def content_of(name: str | None) -> str:
 
 def _parts(path: Path, *names: str) -> dict[str, np.ndarray]:
     if not path.is_file():
-        raise SimPGCNError(f"there is no graph file {path}")
+        raise SimPGCNError(f"there is no graph file {path}: simpgcn attack writes one")
     try:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in (names or file.files)}

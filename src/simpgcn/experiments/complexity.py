@@ -20,7 +20,7 @@ from simpgcn.nn import SimilarityHead, SimPGCN, SparseMatrix, draw_pairs
 from simpgcn.nn.baselines.gcn import GCNSettings, build_gcn
 from simpgcn.nn.dropout import dropout
 from simpgcn.nn.narrow_product import multiply
-from simpgcn.nn.registry import SimPGCNSettings
+from simpgcn.nn.registry import SimPGCNSettings, find_method
 from simpgcn.training import prepare
 
 ROUNDS = 5
@@ -42,15 +42,8 @@ def extra_parameters(num_features: int, num_classes: int, settings: SimPGCNSetti
     >>> extra_parameters(1433, 7, SimPGCNSettings())
     Extra(counted=3255, paper=3255, gcn=184455)
     """
-    model = SimPGCN(
-        num_features,
-        settings.hidden_channels,
-        num_classes,
-        num_layers=settings.num_layers,
-        self_loop_weight=settings.self_loop_weight,
-        bias=settings.bias,
-    )
-    head = SimilarityHead(model.convs[0].out_channels)
+    model = find_method("simpgcn").build(num_features, num_classes, settings)
+    head = SimilarityHead(settings.hidden_channels if settings.num_layers > 1 else num_classes)
     gcn = build_gcn(num_features, num_classes, GCNSettings(settings.hidden_channels, settings.num_layers))
     inputs = [num_features, *[settings.hidden_channels] * (settings.num_layers - 1)]
     by_paper = sum(2 * (d + 1) for d in inputs) + head.linear.in_features + 1
