@@ -6,7 +6,7 @@ import torch
 from simpgcn.config import Config
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
-from simpgcn.training import Trainer, alike, prepare, train_together, with_split
+from simpgcn.training import Labels, Trainer, alike, prepare, train_together, with_split
 
 BASE = Config().replace(
     {
@@ -132,6 +132,44 @@ def test_going_on_from_different_epochs(trainers):
     train_together(parts)
     for one, other in zip(parts, whole, strict=True):
         assert_alike(one, other)
+
+
+def test_fresh_runs_beside_one_that_goes_on(trainers):
+    changes = [{"training": {"seed": seed, "epochs": 4}} for seed in range(3)]
+    whole, parts = trainers(changes), trainers(changes)
+    parts[1].run(lambda epoch: epoch.epoch == 2)
+    train_together(whole)
+    train_together(parts)
+    for one, other in zip(parts, whole, strict=True):
+        assert_alike(one, other)
+
+
+def test_splits_of_different_sizes(trainers):
+    """Nodes that fill up the smaller one count for nothing."""
+
+    def made():
+        large, small = trainers([{"training": {"seed": seed, "epochs": 4}} for seed in range(2)])
+        few = load_dataset("demo", split=1)
+        few.val_mask[few.val_mask.nonzero()[50:]] = False
+        small.problem = with_split(small.problem, few, small.config)
+        return large, small
+
+    together, alone = made(), made()
+    assert together[0].problem.labels.nodes.numel() > together[1].problem.labels.nodes.numel()
+    train_together(together)
+    for one, other in zip(together, alone, strict=True):
+        other.run()
+        assert_alike(one, other)
+
+
+def test_nothing_is_on_the_device_before_training(trainers):
+    """Runs are built on the CPU: their parameters go to the device together."""
+    (made,) = trainers(CHANGES[:1])
+    there = Labels(*(column.to("meta") for column in made.problem.labels))
+    trainer = Trainer(made.problem._replace(labels=there), made.config)
+    kept = [trainer.parameters, trainer.best, trainer.mean, trainer.square, trainer.losses]
+    state = [*trainer.objective.parameters(), *trainer.objective.buffers()]
+    assert {tensor.device.type for tensor in kept + state} == {"cpu"}
 
 
 def test_one_that_diverges_does_not_stop_the_others(trainers):

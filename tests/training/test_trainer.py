@@ -13,6 +13,7 @@ from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import METHODS
 from simpgcn.provenance import peak_memory_mb
+from simpgcn.runs import read_checkpoint, write_checkpoint
 from simpgcn.similarity import Pairs, nearest_neighbors
 from simpgcn.training import EarlyStopping, Trainer, find_device, predict, prepare
 
@@ -108,6 +109,16 @@ def test_resuming_is_the_same_as_never_stopping(small, config, stop_after):
     assert second.history == whole.history
     assert same_state(second.best_state, whole.best_state)
     assert torch.equal(second.parameters, whole.parameters)
+
+
+def test_a_checkpoint_before_the_first_epoch(small, config, tmp_path):
+    """It is written and read like any other."""
+    problem = prepare(small, config, cache=False)
+    write_checkpoint(tmp_path, Trainer(problem, config), {})
+    restored = Trainer(problem, config)
+    read_checkpoint(tmp_path, restored)
+    restored.run()
+    assert restored.history == trained(small, config).history
 
 
 def test_lambda_zero_searches_no_pairs_and_has_no_head(small, config, monkeypatch):
@@ -344,6 +355,15 @@ def test_demo_defeats_gcn_and_not_simpgcn():
         return float((predicted == data.y.numpy())[data.test_mask.numpy()].mean())
 
     assert test_accuracy("simpgcn") > test_accuracy("gcn") + 0.2
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_cuda_trains_what_has_parameters_that_are_not_learned(small, config):
+    config = dataclasses.replace(config, model_name="appnp", model=METHODS["appnp"].settings())
+    trainer = trained(small, config.replace({"training": {"device": "cuda"}}))
+    model = trainer.best_model()
+    assert {p.device.type for p in model.parameters()} == {"cuda"}
+    assert predict(model, trainer.problem.inputs).probabilities.shape == (120, trainer.problem.num_classes)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

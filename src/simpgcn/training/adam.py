@@ -47,10 +47,9 @@ class Adam:
         self.kernels = kernels_for(parameters, "adam")
         if self.kernels is not None:
             self.lr = parameters.new_tensor([one.lr for one in settings])
-            rows = [torch.cat([parameters.new_full((size,), value) for size, value in one.decays]) for one in settings]
-            self.decay = torch.stack(rows)
-            if all(len(one.decays) == 1 for one in settings):
-                self.decay = self.decay[:, :1].contiguous()
+            alone = all(len(one.decays) == 1 for one in settings)
+            rows = [[torch.full((1 if alone else size,), value) for size, value in one.decays] for one in settings]
+            self.decay = torch.stack([torch.cat(row) for row in rows]).to(parameters)
             return
         self.runs: list[tuple[AdamSettings, list[slice]]] = []
         for one in settings:

@@ -8,13 +8,13 @@ import torch
 from torch import Tensor
 
 
-def flatten(tensors: Iterable[Tensor], like: Tensor) -> Tensor:
-    """Tensors as one vector of the kind of ``like``.
+def flatten(tensors: Iterable[Tensor]) -> Tensor:
+    """Tensors as one vector.
 
-    >>> flatten([torch.ones(1, 2), torch.zeros(1)], torch.zeros(()))
+    >>> flatten([torch.ones(1, 2), torch.zeros(1)])
     tensor([1., 1., 0.])
     """
-    return torch.cat([like.new_empty(0), *(tensor.detach().reshape(-1).to(like) for tensor in tensors)])
+    return torch.cat([torch.empty(0), *(tensor.detach().reshape(-1) for tensor in tensors)])
 
 
 def unflatten(vector: Tensor, shapes: Mapping[str, Tensor]) -> dict[str, Tensor]:

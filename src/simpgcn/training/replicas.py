@@ -13,12 +13,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 from torch.func import functional_call
+from torch.nn.utils.rnn import pad_sequence
 
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
@@ -99,7 +101,7 @@ def train_together(
             raise SimPGCNError(
                 f"these runs of {first.config.model_name} cannot be trained together: see simpgcn.training.alike"
             )
-    with torch.cuda.device_of(first.parameters):
+    with torch.cuda.device_of(first.problem.labels.nodes):
         _train_in_groups(trainers, on_epoch)
 
 
@@ -109,7 +111,8 @@ def _train_in_groups(trainers: Sequence[Trainer], on_epoch: Callable[[Trainer, E
         enough = len(waiting) // 2
         device = waiting[0].problem.labels.nodes.device
         cuda = [device] if device.type == "cuda" else []
-        with torch.random.fork_rng(cuda), kept_memory(), _Replicas(waiting) as replicas:
+        kept = nullcontext() if cuda else kept_memory()
+        with torch.random.fork_rng(cuda), kept, _Replicas(waiting) as replicas:
             while not stopped and len(waiting) > enough:
                 stopped = replicas.advance(on_epoch)
                 waiting = [trainer for trainer in waiting if not trainer.finished]
@@ -124,27 +127,42 @@ class _Replicas:
         self.device = self.problem.labels.nodes.device
         self.objective = trainers[0].objective
         self.runs = len(trainers)
-        like = trainers[0].parameters
-        self.parameters, self.best, self.mean, self.square = (
-            torch.stack([getattr(trainer, name) for trainer in trainers])
-            for name in ("parameters", "best", "mean", "square")
-        )
-        training = [trainer.config.training for trainer in trainers]
+        self.parameters = self._stack([trainer.parameters for trainer in trainers])
+        if any(trainer.updates for trainer in trainers):
+            self.best, self.mean, self.square = (
+                self._stack([getattr(trainer, name) for trainer in trainers]) for name in ("best", "mean", "square")
+            )
+        else:  # made where they are needed
+            self.best = self.parameters.clone()
+            self.mean, self.square = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
         settings = [AdamSettings(t.config.training.lr, t.decays) for t in trainers]
-        self.adam = Adam(self.parameters, self.mean, self.square, settings) if like.numel() else None
-        self.labels = _stack_labels([trainer.problem.labels for trainer in trainers])
-        self.buffers = {
-            name: torch.stack([dict(t.objective.named_buffers())[name] for t in trainers]).to(like)
-            for name, _ in self.objective.named_buffers()
+        self.adam = Adam(self.parameters, self.mean, self.square, settings) if self.parameters.numel() else None
+        # With splits of different sizes, the smaller are filled up with nodes that count for nothing.
+        columns = zip(*(trainer.problem.labels for trainer in trainers), strict=True)
+        self.labels = Labels(*(pad_sequence(list(column), batch_first=True) for column in columns))
+        buffers = [dict(trainer.objective.named_buffers()) for trainer in trainers]
+        self.buffers = {name: self._stack([each[name] for each in buffers]).to(self.parameters) for name in buffers[0]}
+        self.constants = {
+            name: parameter.to(self.device)
+            for name, parameter in self.objective.named_parameters()
+            if not parameter.requires_grad
         }
-        self.key = self._integers(seed_key(t.seed) for t in training)
-        self.updates = self._integers(trainer.updates for trainer in trainers)
-        self.limit = self._integers(trainer.epochs for trainer in trainers)
-        self.patience = self._integers(t.patience for t in training)
-        self.best_epoch = self._integers(trainer.stopping.best_epoch for trainer in trainers)
-        self.best_hits = self._integers(_hits(trainer) for trainer in trainers)
+        integers = [
+            (
+                seed_key(t.config.training.seed),
+                t.updates,
+                t.epochs,
+                t.stopping.patience,
+                t.stopping.best_epoch,
+                _hits(t),
+            )
+            for t in trainers
+        ]
+        self.key, self.updates, self.limit, self.patience, self.best_epoch, self.best_hits = (
+            torch.tensor(integers).T.contiguous().to(self.device)
+        )
         self.active = torch.ones(self.runs, dtype=torch.bool, device=self.device)
-        self.losses = torch.stack([trainer.losses for trainer in trainers]).to(self.device)
+        self.losses = self._stack([trainer.losses for trainer in trainers])
         self.window = CUDA_WINDOW if self.device.type == "cuda" else 1
         self.records = torch.zeros(self.window, self.runs, 7, dtype=torch.float64, device=self.device)
         self.place = torch.zeros(1, dtype=torch.int64, device=self.device)
@@ -167,7 +185,7 @@ class _Replicas:
             for parameter, value in zip(
                 trainer.learned.values(), unflatten(trainer.parameters, trainer.learned).values(), strict=True
             ):
-                parameter.data.copy_(value)
+                parameter.data = value
 
     def advance(self, on_epoch: Callable[[Trainer, Epoch], bool | None] | None) -> bool:
         """Make the steps of a window and tell what happened in them; True if ``on_epoch`` wants to stop."""
@@ -216,7 +234,7 @@ class _Replicas:
         problem, objective = self.problem, self.objective
 
         def one(vector: Tensor, buffers: dict[str, Tensor], key: Tensor, labels: Labels) -> tuple[Losses, Evaluation]:
-            state = unflatten(vector, self.trainers[0].learned) | buffers
+            state = unflatten(vector, self.trainers[0].learned) | buffers | self.constants
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
                     objective, state, (problem.inputs, labels, problem.pairs), tie_weights=False
@@ -248,8 +266,11 @@ class _Replicas:
         ended = (self.updates >= self.limit) | (self.updates - self.best_epoch >= self.patience)
         self.active &= ~(counts & ended)
 
-    def _integers(self, values: object) -> Tensor:
-        return torch.tensor(list(values), dtype=torch.int64, device=self.device)  # type: ignore[call-overload]
+    def _stack(self, tensors: list[Tensor]) -> Tensor:
+        """Stacked where they are, which is one transfer, or here if they are in several places."""
+        if len({tensor.device for tensor in tensors}) > 1:
+            tensors = [tensor.to(self.device) for tensor in tensors]
+        return torch.stack(tensors).to(self.device)
 
 
 def _noted(trainer: Trainer, record: list[float]) -> Epoch | None:
@@ -272,13 +293,3 @@ def _hits(trainer: Trainer) -> int:
     """Validation nodes that the best state so far gets right; -1 before the first evaluation."""
     best = trainer.stopping.best
     return -1 if math.isinf(best) else round(best * max(1, trainer.problem.num_val))
-
-
-def _stack_labels(labels: Sequence[Labels]) -> Labels:
-    """The runs' labelled nodes ``[runs, l]``, filled up to the same number with nodes that count for nothing."""
-    length = max(part.nodes.numel() for part in labels)
-    filled = []
-    for part in labels:
-        missing = length - part.nodes.numel()
-        filled.append([torch.cat([column, column.new_zeros(missing)]) for column in part])
-    return Labels(*(torch.stack(column) for column in zip(*filled, strict=True)))

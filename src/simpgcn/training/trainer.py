@@ -27,7 +27,8 @@ class Trainer:
     torch's global generator is left as it was found: two runs on a CPU are bit-identical.
 
     The parameters are one vector, and so are Adam's moments and the best state: :func:`train_together` stacks those
-    of several trainers and trains them side by side.
+    of several trainers and trains them side by side. They are built on the CPU and come to the problem's device,
+    several runs at once, when the training starts.
 
     >>> from simpgcn.data import load_dataset
     >>> from simpgcn.training import prepare
@@ -48,11 +49,10 @@ class Trainer:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(config.training.seed)
             model = self.method.build(problem.num_features, problem.num_classes, config.model)
-            self.objective = Objective(model, config.model).to(problem.labels.nodes.device)
+            self.objective = Objective(model, config.model)
         self.learned = {name: p for name, p in self.objective.named_parameters() if p.requires_grad}
-        self.parameters = flatten(self.learned.values(), problem.labels.train)
-        self.best = self.parameters.clone()
-        self.mean, self.square = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
+        self.parameters = self.best = flatten(self.learned.values())
+        self.mean = self.square = torch.zeros(1).expand_as(self.parameters)
         self.updates = 0
         self.losses = torch.zeros(3, dtype=torch.float64)  # of the last update, whose evaluation is still to come
 
@@ -94,11 +94,11 @@ class Trainer:
         model.load_state_dict(
             {name.removeprefix(prefix): value for name, value in self.best_state.items() if name.startswith(prefix)}
         )
-        return model.eval()
+        return model.to(self.problem.labels.nodes.device).eval()
 
     def checkpoint(self) -> tuple[dict[str, Tensor], dict[str, Any]]:
         """Everything that changes between epochs, as tensors and plain data, to go on from later."""
-        tensors = {name: getattr(self, name) for name in ("parameters", "best", "mean", "square", "losses")}
+        tensors = {name: getattr(self, name).clone() for name in ("parameters", "best", "mean", "square", "losses")}
         meta = {
             "updates": self.updates,
             "history": [list(record) for record in self.history],
