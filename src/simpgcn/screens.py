@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from simpgcn.experiments.compare import Row
+from simpgcn.experiments.panels import panels
 from simpgcn.experiments.results_page import cell_text
 from simpgcn.experiments.robustness import Point
 from simpgcn.experiments.tune import Tuned
@@ -69,19 +70,23 @@ def comparison_table(rows: list[Row], dataset: str) -> Table:
     return table
 
 
-def reproduction_table(found: dict[str, Any]) -> Table:
+def reproduction_tables(found: dict[str, Any]) -> list[Table]:
     """An experiment's cells with the paper's numbers in brackets, in the colours of their verdicts."""
-    table = Table("", *found["datasets"], title=f"{found['title']}: {found['what']}", title_justify="left")
     colours = {"green": "green", "amber": "yellow", "red": "red", "none": "default"}
-    lines: dict[str, list[str]] = {}
-    for cell in found["cells"]:
-        shown = cell_text(cell)
-        lines.setdefault(cell["label"], []).append(f"[{colours[cell['colour']]}]{escape(shown)}[/]")
-    for column in table.columns:
-        column.overflow = "fold"
-    for label, texts in lines.items():
-        table.add_row(escape(label), *texts)
-    return table
+    tables = []
+    for title, headings in panels(found):
+        name = f"{found['title']}, {title}" if title else found["title"]
+        table = Table("", *headings.values(), title=f"{name}: {found['what']}", title_justify="left")
+        lines: dict[str, list[str]] = {}
+        for cell in (cell for cell in found["cells"] if cell["dataset"] in headings):
+            shown = cell_text(cell)
+            lines.setdefault(cell["label"], []).append(f"[{colours[cell['colour']]}]{escape(shown)}[/]")
+        for column in table.columns:
+            column.overflow = "fold"
+        for label, texts in lines.items():
+            table.add_row(escape(label), *texts)
+        tables.append(table)
+    return tables
 
 
 def robustness_table(points: list[Point], dataset: str, attack: str) -> Table:

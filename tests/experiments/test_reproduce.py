@@ -201,7 +201,7 @@ def test_pictures(tmp_path, experiments):
     for name in ("bars", "boxes"):
         assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "index.html").read_text().count("data:image/png") == 2
-    assert set(figures.PICTURES) == {"overlaps", "scores", *STUDY_PICTURES}  # those have tests of their own
+    assert set(figures.PICTURES) == {"overlaps", "scores", "attacks", *STUDY_PICTURES}  # those have tests of their own
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])

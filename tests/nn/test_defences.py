@@ -122,3 +122,23 @@ def test_runs_of_one_graph_share_what_was_learned_and_others_do_not(small, monke
     METHODS["pro-gnn"].inputs(small, settings)
     METHODS["pro-gnn"].inputs(small, ProGNNSettings(rank=11, graph_steps=2))
     assert len(learned) == 3
+
+
+def test_pro_gnn_says_when_a_graph_is_too_large(small, monkeypatch):
+    monkeypatch.setattr(pro_gnn._Learned, "key", None)
+    monkeypatch.setattr(pro_gnn, "MATRICES", 10**9)
+    with pytest.raises(
+        SimPGCNError, match=r"pro-gnn learns a dense graph: 120 nodes take about 57600 GB and the cpu has"
+    ):
+        METHODS["pro-gnn"].inputs(small, ProGNNSettings(rank=10, graph_steps=2))
+
+
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")
+def test_pro_gnn_holds_few_matrices_of_the_graphs_size():
+    n = 3000
+    edges = torch.randint(n, (2, 5 * n), device="cuda")
+    x, y = torch.rand(n, 10, device="cuda"), torch.arange(n, device="cuda") % 3
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_allocated()
+    learn_graph(x, edges, y, y == 0, ProGNNSettings(rank=20, graph_steps=3))
+    assert torch.cuda.max_memory_allocated() - before < pro_gnn.MATRICES * 4 * n**2

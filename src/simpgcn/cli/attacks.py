@@ -12,10 +12,10 @@ from rich.markup import escape
 
 from simpgcn.cli.options import Device, Json, print_json, shared_changes
 from simpgcn.data.prognn import ATTACKED, RATES
+from simpgcn.experiments.attack_curves import draw_robustness
 from simpgcn.experiments.compare import chosen_models
 from simpgcn.experiments.robustness import (
     attack_graphs,
-    draw_robustness,
     parse_rates,
     published_graphs,
     write_robustness,

@@ -33,10 +33,10 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
             continue
         difference = float(a.mean() - b.mean())
         differences.append(difference)
-        if difference > 0:
+        if difference > claim.by:
             held += 1
             continue
-        p = _p_value(a, b, paired=claim.row is None)
+        p = _p_value(a - claim.by, b, paired=claim.row is None)
         significant |= p is None or p < LEVEL
         what = higher[1] if claim.row is not None else f"{lower[0]} on {lower[1]}"
         against.append(f"{what} ({a.mean():.2f} against {b.mean():.2f}{'' if p is None else f', p = {p:.2f}'})")

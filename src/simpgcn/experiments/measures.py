@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -85,6 +85,17 @@ def _accuracies(configs: list[Config], work: Work, part: Part) -> list[float]:
 
 def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: int | None = None) -> list[float]:
     return _accuracies(_model_configs(row, dataset, work, runs), work, part)
+
+
+def _lead_configs(row: Row, dataset: str, work: Work, over: str) -> list[Config]:
+    return _model_configs(row, dataset, work) + _model_configs(replace(row, model=over), dataset, work)
+
+
+def _lead(row: Row, dataset: str, work: Work, over: str) -> list[float]:
+    """Run by run, the same seed in both, the row's model against another."""
+    both = zip(*(_model_configs(replace(row, model=model), dataset, work) for model in (row.model, over)), strict=True)
+    found = [_accuracies(list(pair), work, "test") for pair in both if len(_finished(list(pair), work)) == 2]
+    return [own - other for own, other in found]
 
 
 def _degree_accuracy(row: Row, dataset: str, work: Work, low: int, high: int | None = None) -> list[float]:
@@ -205,6 +216,8 @@ def _gain(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Range
 
 MEASURES = {
     "accuracy": Measure(_model_configs, _accuracy, judge_accuracy),
+    "accuracy against one run": Measure(_model_configs, _accuracy, partial(judge_accuracy, paper_runs=1)),
+    "lead": Measure(_lead_configs, _lead, judge_value),
     "statistic": Measure(_no_configs, _statistic, partial(judge_value, share=0.01), digits=0),
     "fault": Measure(_no_configs, _fault, judge_value, digits=0),
     "overlap": Measure(_model_configs, _overlap, judge_value),

@@ -148,6 +148,8 @@ def _table(experiment: Experiment, work: Work) -> dict[str, Any]:
         "title": experiment.title,
         "what": experiment.what,
         "where": experiment.where,
+        "source": experiment.source,
+        "panels": experiment.panels,
         "datasets": list(experiment.datasets),
         "cells": list(cells.values()),
         "claims": [judge_claim(claim, cells, experiment.datasets) for claim in experiment.claims],

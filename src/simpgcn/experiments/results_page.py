@@ -18,6 +18,7 @@ from simpgcn.experiments.page_format import (
     to_html,
     to_markdown,
 )
+from simpgcn.experiments.panels import panels
 from simpgcn.experiments.reading import reading
 from simpgcn.files import replacing
 
@@ -60,8 +61,6 @@ def page(tables: list[dict[str, Any]]) -> list[Block]:
     ]
     for table in tables:
         blocks += _experiment(table)
-        if table["name"] == "table5":
-            blocks += [Heading("Figure 2", 2), Text("Robustness under attack is not part of this yet.")]
     return [*blocks, *_made(tables)]
 
 
@@ -76,15 +75,14 @@ def _experiment(table: dict[str, Any]) -> list[Block]:
             f"{table['what']} ({table['where']})."
             + (f" {runs} runs a cell." if runs > 1 else "")
             + (" A quick look, not the full number of runs." if runs > 1 and made["quick"] else "")
-        ),
-        Table(
-            ["", *table["datasets"]],
-            [
-                [Marked(cells[row, table["datasets"][0]]["label"])] + [_cell(cells[row, d]) for d in table["datasets"]]
-                for row in rows
-            ],
+            + (f" In brackets: {table['source']}." if table.get("source") else "")
         ),
     ]
+    for title, headings in panels(table):
+        first = next(iter(headings))
+        lines = [[Marked(cells[row, first]["label"])] + [_cell(cells[row, d]) for d in headings] for row in rows]
+        blocks += [Heading(title, 3)] if title else []
+        blocks.append(Table(["", *headings.values()], lines))
     if table["picture"] is not None:
         blocks.append(Picture(table["picture"], f"{table['title']}: {table['what']}"))
     if table["claims"]:

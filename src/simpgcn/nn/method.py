@@ -23,6 +23,8 @@ class Method:
         replicable: Whether several runs can be trained side by side: the inputs are those of every split, random
             numbers come from :mod:`simpgcn.nn.randomness`, and :func:`torch.vmap` knows all operations. Such a
             model's steps can be captured on a GPU, too.
+        costly_inputs: Whether the inputs take longer than the training. Runs that differ in their seed alone then run
+            one after the other in one process, where they share them.
     """
 
     settings: type
@@ -30,3 +32,4 @@ class Method:
     inputs: Callable[[Data, Any], tuple[Any, ...]]
     feature_graph: bool = False
     replicable: bool = False
+    costly_inputs: bool = False

@@ -14,20 +14,30 @@ like every other model; the published code keeps the pair of both that validates
 from __future__ import annotations
 
 import hashlib
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
+from filelock import FileLock
 from torch import Tensor
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
 from simpgcn.data.features import compact, is_sparse
+from simpgcn.data.home import data_home
+from simpgcn.errors import SimPGCNError
 from simpgcn.nn.baselines.gcn import GCNSettings
 from simpgcn.nn.defences.filtered_gcn import FilteredGCN
 from simpgcn.nn.method import Method
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
 MOMENTUM = 0.9
+# Matrices of size n × n that are in memory at once, with some room.
+MATRICES = 15
+# From this many bytes on, processes that share a GPU learn their graphs by turns.
+LARGE = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -135,11 +145,12 @@ def learn_graph(x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, setting
                 loss = loss - settings.smooth_weight * (scale @ (leaf * products)) @ scale
             (gradient,) = torch.autograd.grad(loss, leaf)
             away = graph - given
-            gradient = (gradient + gradient.T) / 2 + away / away.norm().clamp(min=1e-12)
-            speed = speed.mul_(MOMENTUM).add_(gradient)
-            graph = low_rank(graph - settings.graph_lr * speed, settings.graph_lr * settings.low_rank_weight)
+            gradient = (gradient + gradient.T).div_(2).add_(away.div_(away.norm().clamp(min=1e-12)))
+            speed.mul_(MOMENTUM).add_(gradient)
+            graph = graph.sub(speed, alpha=settings.graph_lr)
+            graph = low_rank(graph, settings.graph_lr * settings.low_rank_weight)
             graph = F.softshrink(graph, settings.graph_lr * settings.sparse_weight).clamp_(0, 1)
-            graph = (graph + graph.T) / 2  # the rounding of the product above
+            graph = (graph + graph.T).div_(2)  # the rounding of the product above
             propagation = ScaledGraph(graph)
             for _ in range(settings.inner_steps):
                 adam.zero_grad()
@@ -163,15 +174,38 @@ def _inputs(data: Data, settings: ProGNNSettings) -> tuple[Tensor | SparseMatrix
     for part in (x, data.edge_index, y, train):
         digest.update(part.cpu().contiguous().numpy().tobytes())
     if _Learned.key != digest.hexdigest():
-        graph = compact(learn_graph(x, data.edge_index, y, train, settings))
+        with _room_for(x.size(0), device):
+            graph = compact(learn_graph(x, data.edge_index, y, train, settings))
         _Learned.graph = ScaledGraph(SparseMatrix(graph) if is_sparse(graph) else graph)
         _Learned.key = digest.hexdigest()
     sparse = compact(x)
     return SparseMatrix(sparse) if is_sparse(sparse) else x, _Learned.graph
 
 
+@contextmanager
+def _room_for(nodes: int, device: torch.device) -> Iterator[None]:
+    """Hold the device's memory for a graph of so many nodes to be learned; an error where it has too little."""
+    needed = MATRICES * 4 * nodes**2
+    if device.type == "cuda":
+        there = torch.cuda.get_device_properties(device).total_memory
+    else:
+        there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if needed > there:
+        raise SimPGCNError(
+            f"pro-gnn learns a dense graph: {nodes:,} nodes take about {needed / 1e9:.0f} GB and the {device.type} has "
+            f"{there / 1e9:.0f}: leave it out or choose a larger device"
+        )
+    if device.type != "cuda" or needed < LARGE:
+        yield
+        return
+    data_home().mkdir(parents=True, exist_ok=True)
+    with FileLock(data_home() / "pro-gnn.lock"):
+        yield
+        torch.cuda.empty_cache()  # for the others
+
+
 def _device(weights: Tensor | SparseMatrix) -> torch.device:
     return weights.device if isinstance(weights, Tensor) else weights.matrix.device
 
 
-PRO_GNN = Method(ProGNNSettings, FilteredGCN, _inputs)
+PRO_GNN = Method(ProGNNSettings, FilteredGCN, _inputs, costly_inputs=True)
