@@ -142,3 +142,12 @@ def test_pro_gnn_holds_few_matrices_of_the_graphs_size():
     before = torch.cuda.memory_allocated()
     learn_graph(x, edges, y, y == 0, ProGNNSettings(rank=20, graph_steps=3))
     assert torch.cuda.max_memory_allocated() - before < pro_gnn.MATRICES * 4 * n**2
+
+
+def test_the_graph_moves_without_dropout(small):
+    """Where its GCN is not trained, dropout has nothing to change."""
+    given = small.x.to_dense(), small.edge_index, small.y, small.train_mask
+    graphs = [learn_graph(*given, ProGNNSettings(rank=20, graph_steps=2, inner_steps=0, dropout=p)) for p in (0.0, 0.9)]
+    assert torch.equal(*graphs)
+    trained = [learn_graph(*given, ProGNNSettings(rank=20, graph_steps=2, dropout=p)) for p in (0.0, 0.9)]
+    assert not torch.equal(*trained)

@@ -6,9 +6,12 @@ r"""Pro-GNN of Jin et al. (KDD 2020): the graph is learned, to be low-rank, spar
     + \lambda\, \mathrm{tr}(\mathbf{X}^\top \hat{\mathbf{L}} \mathbf{X})
     \quad \text{with } \mathbf{S} = \mathbf{S}^\top \in [0, 1]^{n \times n}
 
-S and θ take turns. As in the published code, whose settings are used, the first term is the norm without its square.
-Here the graph is learned first, with a GCN of its own and the training labels alone, and then a GCN is trained along it
-like every other model; the published code keeps the pair of both that validates best instead.
+S and θ take turns. As in the published code, whose settings are used, the first term is the norm without its square, S
+moves by gradient descent with momentum and then by the proximal steps of the nuclear norm, of the 1-norm and of the
+bounds, in this order, and dropout is off where S moves. Three things differ. S is symmetric, which the published code
+leaves out by default. Of its singular values a fixed number is kept from the start, where that code shrinks all of
+them. And the graph is learned first, with a GCN of its own and the training labels alone, and then a GCN is trained
+along it like every other model; that code keeps the pair of both that validates best.
 """
 
 from __future__ import annotations
@@ -133,12 +136,13 @@ def learn_graph(x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, setting
     labels = y[nodes]
     with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.enable_grad():
         torch.manual_seed(0)
-        gcn = FilteredGCN(x.size(1), int(labels.max()) + 1, settings).to(x.device).train()
+        gcn = FilteredGCN(x.size(1), int(labels.max()) + 1, settings).to(x.device)
         adam = torch.optim.Adam(gcn.parameters(), settings.inner_lr, weight_decay=settings.inner_decay)
         low_rank = LowRankPart(given, settings.rank)
         graph, speed = given.clone(), torch.zeros_like(given)
         for _ in range(settings.graph_steps):
             leaf = graph.detach().requires_grad_()
+            gcn.eval()
             loss = settings.class_weight * F.cross_entropy(gcn(x, ScaledGraph(leaf))[nodes], labels)
             if products is not None:
                 scale = (leaf.sum(dim=1) + 1e-3).rsqrt()
@@ -152,6 +156,7 @@ def learn_graph(x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, setting
             graph = F.softshrink(graph, settings.graph_lr * settings.sparse_weight).clamp_(0, 1)
             graph = (graph + graph.T).div_(2)  # the rounding of the product above
             propagation = ScaledGraph(graph)
+            gcn.train()
             for _ in range(settings.inner_steps):
                 adam.zero_grad()
                 F.cross_entropy(gcn(x, propagation)[nodes], labels).backward()
