@@ -10,8 +10,8 @@ S and θ take turns. As in the published code, whose settings are used, the firs
 moves by gradient descent with momentum and then by the proximal steps of the nuclear norm, of the 1-norm and of the
 bounds, in this order, and dropout is off where S moves. Three things differ. S is symmetric, which the published code
 leaves out by default. Of its singular values a fixed number is kept from the start, where that code shrinks all of
-them. And the graph is learned first, with a GCN of its own and the training labels alone, and then a GCN is trained
-along it like every other model; that code keeps the pair of both that validates best.
+them. And the graph is learned first, with a GCN of its own, and the one that validates best is kept; then a GCN is
+trained along it like every other model. That code keeps the pair of both that validates best.
 """
 
 from __future__ import annotations
@@ -112,19 +112,27 @@ class LowRankPart:
         return (self.basis * F.softshrink(values, threshold)) @ self.basis.T
 
 
-def learn_graph(x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, settings: ProGNNSettings) -> Tensor:
+def learn_graph(
+    x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, val: Tensor, settings: ProGNNSettings
+) -> Tensor:
     """The graph S ``[n, n]`` that Pro-GNN puts in the place of ``edge_index``.
+
+    The distance to the given graph, without its square, is too weak to hold S against the nuclear norm: with enough
+    steps nothing is left of it. The one that is kept is that of the last step which raised the validation accuracy of
+    its GCN, or lowered its loss.
 
     Args:
         x: Features, dense.
         edge_index: The given graph, both ways.
-        y: Labels, read only where ``train``.
+        y: Labels, read only where ``train`` or ``val``.
         train: Which nodes are of the training set.
+        val: Which nodes are of the validation set.
         settings: Pro-GNN's.
 
     >>> ring = torch.tensor([[0, 1, 2, 3, 1, 2, 3, 0], [1, 2, 3, 0, 0, 1, 2, 3]])
     >>> y, settings = torch.tensor([0, 0, 1, 1]), ProGNNSettings(rank=3, graph_steps=5)
-    >>> graph = learn_graph(torch.eye(4), ring, y, torch.tensor([True, False, True, False]), settings)
+    >>> train = torch.tensor([True, False, True, False])
+    >>> graph = learn_graph(torch.eye(4), ring, y, train, ~train, settings)
     >>> bool(((graph >= 0) & (graph <= 1)).all()), bool(torch.equal(graph, graph.T))
     (True, True)
     """
@@ -140,6 +148,7 @@ def learn_graph(x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, setting
         adam = torch.optim.Adam(gcn.parameters(), settings.inner_lr, weight_decay=settings.inner_decay)
         low_rank = LowRankPart(given, settings.rank)
         graph, speed = given.clone(), torch.zeros_like(given)
+        best, most_hits, least_loss = graph, -1, float("inf")
         for _ in range(settings.graph_steps):
             leaf = graph.detach().requires_grad_()
             gcn.eval()
@@ -161,7 +170,15 @@ def learn_graph(x: Tensor, edge_index: Tensor, y: Tensor, train: Tensor, setting
                 adam.zero_grad()
                 F.cross_entropy(gcn(x, propagation)[nodes], labels).backward()
                 adam.step()
-    return graph
+            gcn.eval()
+            with torch.no_grad():
+                found = gcn(x, propagation)[val]
+                hits, loss = torch.stack(
+                    [(found.argmax(dim=1) == y[val]).sum(), F.cross_entropy(found, y[val])]
+                ).tolist()
+            if hits > most_hits or loss < least_loss:
+                best, most_hits, least_loss = graph, max(hits, most_hits), min(loss, least_loss)
+    return best
 
 
 class _Learned:
@@ -173,14 +190,14 @@ class _Learned:
 
 def _inputs(data: Data, settings: ProGNNSettings) -> tuple[Tensor | SparseMatrix, ScaledGraph]:
     x, device = data.x.to_dense(), data.edge_index.device
-    train = data.train_mask.to(device)
-    y = torch.where(train, data.y.to(device), 0)
+    train, val = data.train_mask.to(device), data.val_mask.to(device)
+    y = torch.where(train | val, data.y.to(device), 0)
     digest = hashlib.sha256(repr((settings, device)).encode())
-    for part in (x, data.edge_index, y, train):
+    for part in (x, data.edge_index, y, train, val):
         digest.update(part.cpu().contiguous().numpy().tobytes())
     if _Learned.key != digest.hexdigest():
         with _room_for(x.size(0), device):
-            graph = compact(learn_graph(x, data.edge_index, y, train, settings))
+            graph = compact(learn_graph(x, data.edge_index, y, train, val, settings))
         _Learned.graph = ScaledGraph(SparseMatrix(graph) if is_sparse(graph) else graph)
         _Learned.key = digest.hexdigest()
     sparse = compact(x)
