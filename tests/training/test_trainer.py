@@ -345,6 +345,19 @@ def test_every_method_builds_and_trains(small, config):
         assert len(trained(small, chosen.replace({"training": {"epochs": 2}})).history) == (1 if name == "lp" else 2)
 
 
+def test_training_reaches_every_parameter_of_every_method(small, config):
+    """Gradients alone, not weight decay: what a functional call does not reach stays where it was."""
+    for name, method in METHODS.items():
+        chosen = dataclasses.replace(config, model_name=name, model=method.settings()).replace(
+            {"training": {"weight_decay": 0, "epochs": 3}}
+        )
+        trainer = Trainer(prepare(small, chosen, cache=False), chosen)
+        before = {key: value.detach().clone() for key, value in trainer.learned.items()}
+        trainer.run()
+        still = [key for key, value in trainer.learned.items() if torch.equal(value.cpu(), before[key])]
+        assert not still, f"{name}: {still}"
+
+
 def test_demo_defeats_gcn_and_not_simpgcn():
     data = load_dataset("demo")
 

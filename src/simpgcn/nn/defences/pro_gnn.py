@@ -9,9 +9,9 @@ r"""Pro-GNN of Jin et al. (KDD 2020): the graph is learned, to be low-rank, spar
 S and θ take turns. As in the published code, whose settings are used, the first term is the norm without its square, S
 moves by gradient descent with momentum and then by the proximal steps of the nuclear norm, of the 1-norm and of the
 bounds, in this order, and dropout is off where S moves. Three things differ. S is symmetric, which the published code
-leaves out by default. Of its singular values a fixed number is kept from the start, where that code shrinks all of
-them. And the graph is learned first, with a GCN of its own, and the one that validates best is kept; then a GCN is
-trained along it like every other model. That code keeps the pair of both that validates best.
+leaves out by default. Of its singular values a fixed number is shrunk one by one and the others together, where that
+code computes all of them. And the graph is learned first, with a GCN of its own, and the one that validates best is
+kept; then a GCN is trained along it like every other model. That code keeps the pair of both that validates best.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ProGNNSettings(GCNSettings):
     γ ``class_weight`` and λ ``smooth_weight``.
 
     The graph takes ``graph_steps`` steps of ``graph_lr``, and its GCN ``inner_steps`` of ``inner_lr`` after each. Of
-    its singular values the ``rank`` largest are kept.
+    its singular values the ``rank`` largest are computed, see :class:`LowRankPart`.
     """
 
     hidden_channels: int = 16
@@ -87,13 +87,15 @@ class LowRankPart:
     r"""The proximal step of :math:`\tau \|\mathbf{S}\|_*` for symmetric S, by its ``rank`` largest eigenvalues.
 
     .. math:: \mathbf{V} \, \mathrm{sign}(\boldsymbol\Lambda) \max(|\boldsymbol\Lambda| - \tau, 0) \, \mathbf{V}^\top
+              + \max(1 - \tau / \rho, 0) \, (\mathbf{S} - \mathbf{V} \boldsymbol\Lambda \mathbf{V}^\top)
 
-    S changes little between two steps, so one round of subspace iteration from the last step's eigenvectors finds
-    the next ones.
+    The others are not computed: they shrink together, by as large a share as their root mean square ρ loses. A graph's
+    spectrum is long, and what is left without them has lost its edges. S changes little between two steps, so one round
+    of subspace iteration from the last step's eigenvectors finds the next ones.
 
     >>> prox = LowRankPart(torch.diag(torch.tensor([4.0, -3.0, 1.0])), rank=2)
-    >>> [round(value, 3) for value in prox(torch.diag(torch.tensor([4.0, -3.0, 1.0])), 1.0).diagonal().tolist()[:2]]
-    [3.0, -2.0]
+    >>> [round(value, 3) for value in prox(torch.diag(torch.tensor([4.0, -3.0, 1.0])), 0.5).diagonal().tolist()]
+    [3.5, -2.5, 0.5]
     """
 
     START_ROUNDS = 20
@@ -105,11 +107,16 @@ class LowRankPart:
             self.basis = torch.linalg.qr(start @ self.basis).Q
 
     def __call__(self, graph: Tensor, threshold: float) -> Tensor:
-        """The low-rank part of ``graph``, its eigenvalues shrunk by ``threshold``."""
+        """``graph`` with its eigenvalues shrunk by ``threshold``."""
         basis = torch.linalg.qr(graph @ self.basis).Q
         values, vectors = torch.linalg.eigh(basis.T @ (graph @ basis))
         self.basis = basis @ vectors
-        return (self.basis * F.softshrink(values, threshold)) @ self.basis.T
+        others = graph.size(0) - values.numel()
+        if not others:
+            return (self.basis * F.softshrink(values, threshold)) @ self.basis.T
+        square = ((graph.norm() ** 2 - values.norm() ** 2) / others).clamp(min=1e-12)
+        kept = (1 - threshold * square.rsqrt()).clamp(min=0)
+        return torch.addmm(kept * graph, self.basis * (F.softshrink(values, threshold) - kept * values), self.basis.T)
 
 
 def learn_graph(
