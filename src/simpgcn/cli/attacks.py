@@ -58,6 +58,7 @@ def attack(
                 device=device or "auto",
                 on_start=bar.start,
                 on_flip=bar.flip,
+                on_search=bar.search,
             )
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from the flips found so far.", file=sys.stderr)
@@ -109,6 +110,7 @@ def robustness(
                 device=device or "auto",
                 on_start=flips.start,
                 on_flip=flips.flip,
+                on_search=flips.search,
             )
     with RunsProgress(len(names) * len(graphs) * count) as bar:
 

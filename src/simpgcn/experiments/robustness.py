@@ -76,6 +76,7 @@ def attack_graphs(
     device: str = "auto",
     on_start: Callable[[int, int], None] | None = None,
     on_flip: Callable[[int], None] | None = None,
+    on_search: Callable[[float], None] | None = None,
 ) -> dict[float, str]:
     """A dataset attacked here at each rate, as graph files in ``folder``; those that are there are kept.
 
@@ -86,7 +87,16 @@ def attack_graphs(
     for rate in rates:
         path = folder / f"{Path(dataset).stem}-{attack}-{rate:g}.npz"
         run_attack(
-            dataset, attack, rate, path, seed=seed, device=device, start=before, on_start=on_start, on_flip=on_flip
+            dataset,
+            attack,
+            rate,
+            path,
+            seed=seed,
+            device=device,
+            start=before,
+            on_start=on_start,
+            on_flip=on_flip,
+            on_search=on_search,
         )
         graphs[rate], before = str(path), path
     return graphs
