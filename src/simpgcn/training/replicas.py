@@ -29,7 +29,7 @@ from simpgcn.training.adam import Adam, AdamSettings
 from simpgcn.training.epoch import Epoch
 from simpgcn.training.flat import unflatten
 from simpgcn.training.memory import kept_memory
-from simpgcn.training.objective import Evaluation, Labels, Losses
+from simpgcn.training.objective import Evaluation, Labels, Losses, Seen
 
 if TYPE_CHECKING:
     from simpgcn.training.trainer import Trainer
@@ -132,7 +132,8 @@ class _Replicas:
         training = [trainer.config.training for trainer in trainers]
         settings = [AdamSettings(t.config.training.lr, t.decays) for t in trainers]
         self.adam = Adam(self.parameters, self.mean, self.square, settings) if like.numel() else None
-        self.labels = _stack_labels([trainer.problem.labels for trainer in trainers])
+        evaluated = [t.problem.evaluation or Seen(t.problem.inputs, t.problem.labels) for t in trainers]
+        self.inputs, self.labels = evaluated[0].inputs, _stack_labels([one.labels for one in evaluated])
         self.buffers = {
             name: torch.stack([dict(t.objective.named_buffers())[name] for t in trainers]).to(like)
             for name, _ in self.objective.named_buffers()
@@ -219,7 +220,7 @@ class _Replicas:
             state = unflatten(vector, self.trainers[0].learned) | buffers
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
-                    objective, state, (problem.inputs, labels, problem.pairs), tie_weights=False
+                    objective, state, (self.inputs, labels, problem.pairs, problem.training), tie_weights=False
                 )
             return found
 
