@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpgcn.experiments.experiment import dataset_title
 from simpgcn.experiments.verdict import LEVEL
 
 Table = dict[str, Any]
@@ -33,7 +34,7 @@ def reading(tables: list[Table]) -> list[str]:
         said = [f"“{claim['says']}” ({title})" for title, claim in claims if claim["colour"] == colour]
         if said:
             sentences.append(f"{verdict}: {', '.join(said)}.")
-    unfilled = [f"{cell['label']} on {cell['dataset']}" for cell in cells if cell["mean"] is None]
+    unfilled = [f"{cell['label']} on {dataset_title(cell['dataset'])}" for cell in cells if cell["mean"] is None]
     if unfilled:
         sentences.append(f"Not filled: {', '.join(unfilled)}.")
     return sentences
@@ -67,4 +68,4 @@ def _significantly_below(cell: Table) -> bool:
 
 
 def _place(table: Table, cell: Table) -> str:
-    return f"{cell['label']} on {cell['dataset']} in {table['title']}"
+    return f"{cell['label']} on {dataset_title(cell['dataset'])} in {table['title']}"
