@@ -93,7 +93,7 @@ def test_claims():
     assert close["colour"] == "amber"
     p = stats.ttest_rel(around(80), 80.2 + noise).pvalue
     assert f"not over B on X (80.00 against 80.20, p = {p:.2f})" in close["found"]
-    thrice = np.concatenate([around(80) - 0.1, around(80), around(80) + 0.1])  # three seeds on each split
+    thrice = np.concatenate([np.array(around(80)) + shift for shift in (-0.1, 0, 0.1)])  # three seeds on each split
     assert judge_claim(claim, cells(thrice, 80.2 + noise), ("x",)) == close
     assert judge_claim(claim, cells(around(80), around(85)), ("x",))["colour"] == "red"
     assert judge_claim(claim, cells([80.0], [81.0]), ("x",))["colour"] == "red"

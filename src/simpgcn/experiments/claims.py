@@ -40,7 +40,8 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
         significant |= p is None or p < LEVEL
         what = dataset_title(lower[1])
         if claim.row is None:
-            what = f"{cells[lower]['label']} on {what}"
+            label = cells[lower]["label"]
+            what = f"{f'“{label}”' if ', ' in label else label} on {what}"
         against.append(f"{what} ({a.mean():.2f} against {b.mean():.2f}{_chance(p)})")
     if not differences:
         return {"says": claim.says, "colour": "none", "found": "not measured"}

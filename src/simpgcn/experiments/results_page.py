@@ -223,7 +223,9 @@ def _duration(seconds: float) -> str:
 
 
 def _number(value: float, digits: int | None) -> str:
-    return f"{value:.3g}" if digits is None else f"{value:,.{digits}f}"
+    if digits is None:
+        return f"{value:.1e}" if 0 < abs(value) < 1e-6 else f"{value:g}"
+    return f"{value:,.{digits}f}"
 
 
 def _printed(value: float) -> str:
