@@ -19,8 +19,8 @@ from simpgcn.experiments.experiment import experiment_names
 from simpgcn.experiments.reproduce import QUICK_RUNS, RUNS, chosen_experiments
 from simpgcn.experiments.reproduce import reproduce as run_reproduction
 from simpgcn.experiments.runner import Outcome
-from simpgcn.experiments.tune import draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
+from simpgcn.experiments.tuning_files import draw_tuning
 from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress

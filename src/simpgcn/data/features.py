@@ -158,6 +158,24 @@ def csr_rows(x: Tensor) -> Tensor:
     return torch.repeat_interleave(torch.arange(x.size(0), device=x.device), counts)
 
 
+def take_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Some rows of ``x``, in their order.
+
+    >>> take_rows(torch.eye(3).to_sparse_csr(), torch.tensor([2, 0])).to_dense()
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
+    if not is_sparse(x):
+        return x.index_select(0, rows)
+    start = x.crow_indices()
+    counts = start.diff()[rows]
+    ends = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    shift = torch.repeat_interleave(start[rows] - ends[:-1], counts)
+    place = shift + torch.arange(len(shift), device=x.device)
+    shape = (len(rows), x.size(1))
+    return torch.sparse_csr_tensor(ends, x.col_indices()[place], x.values()[place], shape, check_invariants=False)
+
+
 def _check_choice(name: str, mode: str) -> None:
     if mode not in get_args(Choice):
         raise SimPGCNError(f"{name} must be auto, always or never, not {mode!r}")

@@ -11,6 +11,11 @@ from simpgcn.data.catalog import catalog_entry
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.nn.registry import find_method
 
+# Of a cell whose row does not say otherwise.
+RUNS = 10
+
+TITLES = {"citeseer": "CiteSeer", "pubmed": "PubMed"}
+
 # In the order of the results page.
 ORDER = (
     "table1",
@@ -125,6 +130,15 @@ def experiment_names() -> list[str]:
     files = resources.files("simpgcn.experiments").joinpath("tables").iterdir()
     found = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def dataset_title(name: str) -> str:
+    """How the page calls a dataset.
+
+    >>> dataset_title("pubmed"), dataset_title("cora"), dataset_title("homophily-0.3")
+    ('PubMed', 'Cora', 'homophily-0.3')
+    """
+    return TITLES.get(name, name.capitalize() if name.isalpha() else name)
 
 
 def load_experiment(name: str) -> Experiment:

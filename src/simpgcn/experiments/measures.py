@@ -15,7 +15,7 @@ from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.compare import run_configs
 from simpgcn.experiments.complexity import CostOf, Extra, cost_values, extra_parameters
 from simpgcn.experiments.data_faults import count_fault
-from simpgcn.experiments.experiment import Row
+from simpgcn.experiments.experiment import RUNS, Row
 from simpgcn.experiments.layer_scores import At, Of, run_score
 from simpgcn.experiments.node_degrees import degree_accuracy
 from simpgcn.experiments.overlaps import Metric, run_overlap
@@ -35,6 +35,14 @@ class Work:
     base: Path
     device: str | None = None
     done: dict[Config, Outcome] = field(default_factory=dict)
+
+    def runs(self, wish: int | None) -> int:
+        """How many runs a cell has whose row wishes for so many; fewer than usual are fewer everywhere.
+
+        >>> Work(10, Path()).runs(30), Work(10, Path()).runs(None), Work(3, Path()).runs(30)
+        (30, 10, 3)
+        """
+        return min(wish or self.count, self.count) if self.count < RUNS else wish or self.count
 
     def changes(self, row: Row, dataset: str) -> dict[str, Any]:
         """The row's settings on a dataset, with the device asked for."""
@@ -71,7 +79,7 @@ def _no_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Conf
 def _model_configs(row: Row, dataset: str, work: Work, runs: int | None = None, **options: Any) -> list[Config]:
     if row.model is None:
         raise SimPGCNError(f"the row {row.name} names no model to train")
-    return run_configs(dataset, row.model, min(runs or work.count, work.count), work.changes(row, dataset))
+    return run_configs(dataset, row.model, work.runs(runs), work.changes(row, dataset))
 
 
 def _finished(configs: list[Config], work: Work) -> list[Config]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpgcn.experiments.experiment import dataset_title
 from simpgcn.experiments.panels import panels
 from simpgcn.experiments.verdict import LEVEL
 
@@ -37,7 +38,7 @@ def reading(tables: list[Table]) -> list[str]:
         if said:
             sentences.append(f"{verdict}: {', '.join(said)}.")
     unfilled = [
-        f"{cell['label']} on {cell['dataset']}"
+        f"{cell['label']} on {dataset_title(cell['dataset'])}"
         for table in tables
         for cell in table["cells"]
         if cell["mean"] is None and (cell["paper"] is not None or cell["error"])
@@ -98,4 +99,4 @@ def _significantly_below(cell: Table) -> bool:
 
 
 def _place(table: Table, cell: Table) -> str:
-    return f"{cell['label']} on {cell['dataset']} in {table['title']}"
+    return f"{cell['label']} on {dataset_title(cell['dataset'])} in {table['title']}"

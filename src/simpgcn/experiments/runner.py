@@ -67,6 +67,9 @@ def run_all(
     base.mkdir(parents=True, exist_ok=True)
     workers = workers or default_workers(configs)
     batches = _batches(configs, workers)
+    sizes = {config.data.name: _num_edges(config) for config in reversed(configs)}
+    # Longest first, or the longest would end alone, with the other cores idle.
+    batches.sort(key=lambda batch: len(batch) * sizes[batch[0].data.name] * _step_size(batch[0]), reverse=True)
     workers = min(workers, max(1, len(batches)))
     jobs = [(batch, base, max(1, (os.cpu_count() or 1) // workers)) for batch in batches]
     done: dict[Config, Outcome] = {}
@@ -147,6 +150,20 @@ def _key(config: Config) -> Config:
     if method.replicable:
         return alike(config)
     return config.replace({"training": {"seed": 0}}) if method.costly_inputs else config
+
+
+def _num_edges(config: Config) -> int:
+    try:
+        return int(load_graph(config).num_edges)
+    except SimPGCNError:  # each run will say so
+        return 0
+
+
+def _step_size(config: Config) -> int:
+    """Something that grows with how long a run takes on a graph."""
+    model: Any = config.model
+    width, depth = getattr(model, "hidden_channels", 1), getattr(model, "num_layers", 2)
+    return int(width * depth * config.training.epochs)
 
 
 def _side_by_side(group: list[Config]) -> int:

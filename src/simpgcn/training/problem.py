@@ -17,11 +17,15 @@ from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_value
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
 from simpgcn.similarity import FeatureGraph, Pairs
-from simpgcn.training.objective import Labels
+from simpgcn.training.objective import Labels, Seen
 
 
 class Problem(NamedTuple):
-    """What training reads and never changes. The test set is not in it: ``inputs`` are the model's arguments."""
+    """What training reads and never changes. The test set is not in it: ``inputs`` are the model's arguments.
+
+    Evaluation sees the labelled nodes alone and a training step only those of the training set: ``evaluation`` and
+    ``training`` are the arguments that give no more than that, and its labels, where they are less work.
+    """
 
     inputs: tuple[Any, ...]
     pairs: Pairs | None
@@ -31,6 +35,8 @@ class Problem(NamedTuple):
     num_features: int
     num_classes: int
     similarity_seconds: float
+    evaluation: Seen | None = None
+    training: Seen | None = None
 
 
 def load_graph(config: Config) -> Data:
@@ -123,15 +129,18 @@ def prepare(
     wanted = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
     inputs, data = model_inputs(data, config, device, pairs=wanted, cache=cache, on_progress=on_progress)
     seconds = time.perf_counter() - start
+    labels = _labels(data, device)
     return Problem(
         inputs=inputs,
         pairs=Pairs(data.pair_index, data.pair_similarity, data.pair_similar) if wanted else None,
-        labels=_labels(data, device),
+        labels=labels,
         num_train=int(data.train_mask.sum()),
         num_val=int(data.val_mask.sum()),
         num_features=data.x.size(1),
         num_classes=int(data.y.max()) + 1,
         similarity_seconds=seconds,
+        evaluation=_within_reach(inputs, labels, config),
+        training=_within_reach(inputs, _training_part(labels), config),
     )
 
 
@@ -145,11 +154,28 @@ def with_split(problem: Problem, data: Data, config: Config) -> Problem:
     (True, False)
     """
     check_labels(data, config.data.absent_classes)
+    labels = _labels(data, problem.labels.nodes.device)
     return problem._replace(
-        labels=_labels(data, problem.labels.nodes.device),
+        labels=labels,
         num_train=int(data.train_mask.sum()),
         num_val=int(data.val_mask.sum()),
+        evaluation=_within_reach(problem.inputs, labels, config),
+        training=_within_reach(problem.inputs, _training_part(labels), config),
     )
+
+
+def _within_reach(inputs: tuple[Any, ...], labels: Labels, config: Config) -> Seen | None:
+    """What decides the logits of these labelled nodes, where that is less than the whole."""
+    reach = find_method(config.model_name).reach
+    within = None if reach is None else reach(inputs, labels.nodes, config.model)
+    if within is None:
+        return None
+    return Seen(within, labels._replace(nodes=torch.arange(len(labels.y), device=labels.y.device)))
+
+
+def _training_part(labels: Labels) -> Labels:
+    train = labels.train > 0
+    return Labels(*(column[train] for column in labels))
 
 
 def _labels(data: Data, device: torch.device) -> Labels:

@@ -31,7 +31,7 @@ from simpgcn.training.adam import Adam, AdamSettings
 from simpgcn.training.epoch import Epoch
 from simpgcn.training.flat import unflatten
 from simpgcn.training.memory import kept_memory
-from simpgcn.training.objective import Evaluation, Labels, Losses
+from simpgcn.training.objective import Evaluation, Labels, Losses, Seen
 
 if TYPE_CHECKING:
     from simpgcn.training.trainer import Trainer
@@ -137,8 +137,10 @@ class _Replicas:
             self.mean, self.square = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
         settings = [AdamSettings(t.config.training.lr, t.decays) for t in trainers]
         self.adam = Adam(self.parameters, self.mean, self.square, settings) if self.parameters.numel() else None
+        evaluated = [t.problem.evaluation or Seen(t.problem.inputs, t.problem.labels) for t in trainers]
+        self.inputs = evaluated[0].inputs
         # With splits of different sizes, the smaller are filled up with nodes that count for nothing.
-        columns = zip(*(trainer.problem.labels for trainer in trainers), strict=True)
+        columns = zip(*(one.labels for one in evaluated), strict=True)
         self.labels = Labels(*(pad_sequence(list(column), batch_first=True) for column in columns))
         buffers = [dict(trainer.objective.named_buffers()) for trainer in trainers]
         self.buffers = {name: self._stack([each[name] for each in buffers]).to(self.parameters) for name in buffers[0]}
@@ -237,7 +239,7 @@ class _Replicas:
             state = unflatten(vector, self.trainers[0].learned) | buffers | self.constants
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
-                    objective, state, (problem.inputs, labels, problem.pairs), tie_weights=False
+                    objective, state, (self.inputs, labels, problem.pairs, problem.training), tie_weights=False
                 )
             return found
 
