@@ -114,9 +114,9 @@ def predict(
 ) -> dict[str, Any]:
     """Write a trained model's prediction for every node: class, probabilities, trust."""
     config = runs.read_config(run)
-    saved = runs.read_model(run, config)
     chosen = find_device(device or config.training.device)
     data = runs.run_graph(run)
+    saved = runs.read_model(run, config)
     check_width(data, saved.num_features)
     inputs, _ = model_inputs(data, config, chosen, cap_k=True, cache=cache)
     table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs), data.y)
