@@ -24,7 +24,9 @@ ANY_IDS = st.one_of(
     st.lists(st.uuids().map(str), min_size=12, max_size=30, unique=True),
     st.lists(st.dates(), min_size=12, max_size=30, unique=True),
 )
-ORDINARY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+ORDINARY = settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def tables(ids, draw):

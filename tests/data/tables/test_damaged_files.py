@@ -32,7 +32,9 @@ def damaged(text):
     return st.lists(change, max_size=4).map(apply) | st.binary(max_size=60)
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 @given(nodes=damaged(NODES), edges=damaged(EDGES), zipped=st.booleans(), cut=st.integers(0, 40), weights=st.booleans())
 def test_any_bytes_are_read_or_refused_in_one_sentence(nodes, edges, zipped, cut, weights, tmp_path):
     if zipped:
