@@ -69,7 +69,7 @@ def _row_sums(x: Tensor) -> Tensor:
 
 
 def dots(x: Tensor, rows: Tensor, others: Tensor) -> Tensor:
-    """The dot products ``[b, n]`` of some rows with all ``others``; of sparse ones on a CPU, the transpose is contiguous.
+    """The dot products ``[b, n]`` of some rows with ``others``; of sparse ones on a CPU, the transpose is contiguous.
 
     >>> eye = torch.eye(3).to_sparse_csr()
     >>> dots(eye, torch.tensor([1]), eye)
