@@ -2,6 +2,7 @@
 
 from simpgcn.training.calibration import Calibration, calibrate
 from simpgcn.training.epoch import Epoch
+from simpgcn.training.new_nodes import predict_new_nodes
 from simpgcn.training.objective import Labels, Objective
 from simpgcn.training.prediction import Prediction, predict
 from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare, with_split
@@ -25,6 +26,7 @@ __all__ = [
     "load_graph",
     "model_inputs",
     "predict",
+    "predict_new_nodes",
     "prepare",
     "train_together",
     "with_split",
