@@ -1,4 +1,4 @@
-r"""Predictions for nodes that were not there in training: nothing is trained again, and known nodes hear nothing of them.
+r"""Predictions for nodes that were not there in training: nothing is trained again, known nodes do not hear of them.
 
 A new node is a further row of both propagation matrices. In the given graph it takes from the nodes it links to, known
 or new; in the feature graph from its look-alikes, which are searched among the known nodes only. No known node takes
