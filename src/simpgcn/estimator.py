@@ -57,7 +57,8 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
 
     Reads PyG graphs: ``x`` (dense or sparse), ``edge_index``, optionally ``edge_weight``, and for :meth:`fit`
     ``y`` (-1 for unknown), ``train_mask`` and ``val_mask``, which chooses the epoch to keep. The arguments are
-    the settings of :class:`simpgcn.config.Config`.
+    the settings of :class:`simpgcn.config.Config`. Probabilities are calibrated by ``temperature_``, which
+    ``val_mask`` chooses as well; see :mod:`simpgcn.training.calibration`.
 
     Args:
         hidden_channels: Size of the hidden layers.
