@@ -86,7 +86,7 @@ def run_graph(folder: Path) -> Data:
         return read_own_graph(folder)
     if config.data.name is None:
         raise SimPGCNError(
-            f"{folder} was trained from Python on a graph it does not hold: use SimPGCNClassifier.load there"
+            f"{folder} was trained from Python on data of its own and does not hold it: use SimPGCNClassifier.load"
         )
     return load_graph(config)
 

@@ -124,9 +124,9 @@ def _said(name: str, kind: str, array: pa.Array, parsed: Parsed) -> str:
     if not count:
         return ""
     row = int(parsed.wrong.argmax())
-    values = "value" if count == 1 else "values"
+    values = "value that is" if count == 1 else "values that are"
     first = f"first {array[row].as_py()!r} in row {row + 1}"
-    return f"the column {name!r} holds {count} {values} that are no {kind}, {first}: taken as missing"
+    return f"the column {name!r} holds {count} {values} no {kind}, {first}: taken as missing"
 
 
 def _counts_rows(name: str, array: pa.Array, there: int, distinct: int) -> bool:

@@ -175,7 +175,7 @@ class _Ends:
             repairs.append(f"{name}: {self.index.mended} ends written like {written!r} are taken as {meant!r}")
         if self.unknown:
             repairs.append(
-                f"{name}: {self.unknown} edges with an id that no node has dropped, first {self.first_unknown}"
+                f"{name}: edges with an id that no node has are dropped ({self.unknown}, first {self.first_unknown})"
             )
         keys, weight, loops, again = self._once(directed)
         edge_index, weight = _both_ways(keys, weight, len(self.index.ids), directed)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa
 import torch
 from torch_geometric.data import Data
-from torch_geometric.utils import degree
 
 from simpgcn.data.features import is_sparse
+from simpgcn.data.tables.advice import homophily_and_chance, isolated_nodes
 from simpgcn.data.tables.column_kinds import Column
 from simpgcn.data.tables.edges import Edges
 from simpgcn.data.tables.preparation import feature_names
@@ -22,14 +21,13 @@ def describe(
     table: Table,
     columns: Sequence[Column],
     edges: Edges,
-    content: pa.Table,
     repairs: list[str],
     warnings: list[str],
 ) -> dict[str, Any]:
     """Rows, columns by kind, edges kept and dropped, homophily, label balance, repairs and warnings."""
     learned = {column["name"]: column for column in data.preparation["columns"]}
     counts = torch.bincount(data.y[data.y >= 0], minlength=len(data.class_names)).tolist()
-    links = int(degree(data.edge_index[0], data.num_nodes).count_nonzero())
+    isolated = isolated_nodes(data)
     same, chance = homophily_and_chance(data)
     return {
         "nodes": {"table": table.name, "rows": table.content.num_rows, "used": data.num_nodes},
@@ -52,7 +50,7 @@ def describe(
             "directed": data.preparation["directed"],
             "weights": data.preparation["weights"],
         },
-        "isolated_nodes": data.num_nodes - links,
+        "isolated_nodes": isolated,
         "labels": {
             "labelled": int((data.y >= 0).sum()),
             "unlabelled": int((data.y < 0).sum()),
@@ -63,17 +61,3 @@ def describe(
         "repairs": repairs,
         "warnings": warnings,
     }
-
-
-def homophily_and_chance(data: Data) -> tuple[float | None, float]:
-    """The share of edges between labelled nodes that stay within a class, and that of random pairs.
-
-    >>> data = Data(edge_index=torch.tensor([[0, 1, 2], [1, 2, 3]]), y=torch.tensor([0, 0, 1, -1]))
-    >>> homophily_and_chance(data)
-    (0.5, 0.5555555555555556)
-    """
-    ends = data.y[data.edge_index]
-    known = (ends >= 0).all(dim=0)
-    same = float((ends[0] == ends[1])[known].double().mean()) if bool(known.any()) else None
-    shares = torch.bincount(data.y[data.y >= 0]).double() / int((data.y >= 0).sum())
-    return same, float((shares**2).sum())
