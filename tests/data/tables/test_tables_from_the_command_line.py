@@ -209,7 +209,12 @@ def test_several_encodings_in_one_file_are_read_line_by_line(train):
     mixed = b"".join(line.encode("utf-8" if place % 2 else "cp1252") for place, line in enumerate(lines))
     code, out, _ = train("--json", "--out", "run", nodes=mixed)
     assert code == 0
-    assert json.loads(out)["understood"]["columns"][1] == {"name": "city", "kind": "category", "features": 2}
+    assert json.loads(out)["understood"]["columns"][1] == {
+        "name": "city",
+        "kind": "category",
+        "features": 2,
+        "missing": 0,
+    }
     assert "Köln" in json.loads(Path("run/preparation.json").read_text())["preparation"]["columns"][1]["values"]
 
 

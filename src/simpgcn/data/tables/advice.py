@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import torch
 from sklearn.metrics.cluster import contingency_matrix
 from torch_geometric.data import Data
-from torch_geometric.utils import degree
 
 from simpgcn.data.tables.column_kinds import Column
-from simpgcn.data.tables.edges import Edges
 from simpgcn.data.tables.labels import LabelColumn
 from simpgcn.data.tables.values import whole, without_missing_marks
 
@@ -21,6 +20,7 @@ _FEW_VALUES = 50
 _MOSTLY = 0.5
 # How much a share of edges may be below that of chance before it means anything.
 _BELOW = 0.05
+_HEAVY = 1000
 
 
 def column_warnings(table: pa.Table, columns: Sequence[Column], labels: LabelColumn) -> list[str]:
@@ -52,29 +52,26 @@ def column_warnings(table: pa.Table, columns: Sequence[Column], labels: LabelCol
     return found
 
 
-def graph_warnings(data: Data, edges: Edges) -> list[str]:
-    """Too few edges, too many dropped, and edges that say less than chance."""
-    found = []
-    if edges.listed == 0:
+def graph_warnings(found: dict[str, Any]) -> list[str]:
+    """Too few edges, too many dropped, and edges that say less than chance; of what was understood of the tables."""
+    edges, nodes, isolated = found["edges"], found["nodes"]["used"], found["isolated_nodes"]
+    if edges["listed"] == 0:
         return ["there are no edges: only look-alikes connect the nodes"]
-    unknown = edges.dropped.get("unknown id", 0)
-    if unknown > _MOSTLY * edges.listed:
-        found.append(
-            f"{unknown / edges.listed:.0%} of the edges have an id that no node has: is a part of the nodes missing?"
-        )
-    isolated = isolated_nodes(data)
-    if isolated > _MOSTLY * data.num_nodes:
-        found.append(f"{isolated / data.num_nodes:.0%} of the nodes have no edge: only look-alikes help there")
-    same, chance = homophily_and_chance(data)
+    said = []
+    unknown = edges["dropped"].get("unknown id", 0) / edges["listed"]
+    if unknown > _MOSTLY:
+        said.append(f"{unknown:.0%} of the edges have an id that no node has: is a part of the nodes missing?")
+    if isolated > _MOSTLY * nodes:
+        said.append(f"{isolated / nodes:.0%} of the nodes have no edge: only look-alikes help there")
+    same, chance = found["homophily"], found["homophily_by_chance"]
     if same is not None and same < chance - _BELOW:
-        found.append(
+        said.append(
             f"edges join unlike nodes: {same:.0%} stay within a class, where chance would have {chance:.0%}; a method "
             "that trusts edges will suffer, and this one leans on look-alikes"
         )
-    weight = data.get("edge_weight")
-    if weight is not None and weight.numel() and float(weight.max()) > 1000:
-        found.append(f"the heaviest edge weighs {float(weight.max()):,.0f} times the mean: take their logarithm")
-    return found
+    if (edges["heaviest"] or 0) > _HEAVY:
+        said.append(f"the heaviest edge weighs {edges['heaviest']:,.0f} times the mean: take the weights' logarithm")
+    return said
 
 
 def isolated_nodes(data: Data) -> int:
@@ -83,7 +80,10 @@ def isolated_nodes(data: Data) -> int:
     >>> isolated_nodes(Data(edge_index=torch.tensor([[0], [1]]), num_nodes=3))
     1
     """
-    return data.num_nodes - int(degree(data.edge_index.flatten(), data.num_nodes).count_nonzero())
+    linked = torch.zeros(data.num_nodes, dtype=torch.bool)
+    for ends in data.edge_index:
+        linked[ends] = True
+    return data.num_nodes - int(linked.sum())
 
 
 def homophily_and_chance(data: Data) -> tuple[float | None, float]:
@@ -93,8 +93,11 @@ def homophily_and_chance(data: Data) -> tuple[float | None, float]:
     >>> homophily_and_chance(data)
     (0.5, 0.5555555555555556)
     """
-    ends = data.y[data.edge_index]
-    known = (ends >= 0).all(dim=0)
-    same = float((ends[0] == ends[1])[known].double().mean()) if bool(known.any()) else None
+    known = same = 0
+    for part in data.edge_index.split(1 << 20, dim=1):  # nothing of the edges' size twice
+        ends = data.y[part]
+        labelled = (ends >= 0).all(dim=0)
+        known += int(labelled.sum())
+        same += int((labelled & (ends[0] == ends[1])).sum())
     shares = torch.bincount(data.y[data.y >= 0]).double() / int((data.y >= 0).sum())
-    return same, float((shares**2).sum())
+    return same / known if known else None, float((shares**2).sum())

@@ -9,35 +9,42 @@ import torch
 from torch_geometric.data import Data
 
 from simpgcn.data.features import is_sparse
-from simpgcn.data.tables.advice import homophily_and_chance, isolated_nodes
+from simpgcn.data.tables.advice import graph_warnings, homophily_and_chance, isolated_nodes
 from simpgcn.data.tables.column_kinds import Column
 from simpgcn.data.tables.edges import Edges
 from simpgcn.data.tables.preparation import feature_names
-from simpgcn.data.tables.read_table import Table
 
 
 def describe(
     data: Data,
-    table: Table,
-    columns: Sequence[Column],
     edges: Edges,
-    repairs: list[str],
-    warnings: list[str],
+    *,
+    name: str,
+    rows: int,
+    id: str | None = None,
+    label: str | None = None,
+    columns: Sequence[Column] = (),
+    learned: Sequence[dict[str, Any]] = (),
+    weights: str | None = None,
+    directed: bool = False,
+    repairs: Sequence[str] = (),
+    warnings: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Rows, columns by kind, edges kept and dropped, homophily, label balance, repairs and warnings."""
-    learned = {column["name"]: column for column in data.preparation["columns"]}
+    made = {column["name"]: len(feature_names([column])) for column in learned}
     counts = torch.bincount(data.y[data.y >= 0], minlength=len(data.class_names)).tolist()
-    isolated = isolated_nodes(data)
     same, chance = homophily_and_chance(data)
-    return {
-        "nodes": {"table": table.name, "rows": table.content.num_rows, "used": data.num_nodes},
-        "id": data.preparation["id"],
-        "label": data.preparation["label"],
+    weight = data.get("edge_weight")
+    found = {
+        "nodes": {"table": name, "rows": rows, "used": data.num_nodes},
+        "id": id,
+        "label": label,
         "columns": [
             {
                 "name": column.name,
                 "kind": column.kind,
-                "features": len(feature_names([learned[column.name]])) if column.name in learned else 0,
+                "features": made.get(column.name, 0),
+                "missing": column.missing,
                 **({"why": column.why} if column.why else {}),
             }
             for column in columns
@@ -45,12 +52,13 @@ def describe(
         "features": {"count": data.x.size(1), "sparse": is_sparse(data.x)},
         "edges": {
             "listed": edges.listed,
-            "kept": data.edge_index.size(1) // (1 if data.preparation["directed"] else 2),
+            "kept": data.edge_index.size(1) // (1 if directed else 2),
             "dropped": edges.dropped,
-            "directed": data.preparation["directed"],
-            "weights": data.preparation["weights"],
+            "directed": directed,
+            "weights": weights,
+            "heaviest": float(weight.max()) if weight is not None and weight.numel() else None,
         },
-        "isolated_nodes": isolated,
+        "isolated_nodes": isolated_nodes(data),
         "labels": {
             "labelled": int((data.y >= 0).sum()),
             "unlabelled": int((data.y < 0).sum()),
@@ -58,6 +66,6 @@ def describe(
         },
         "homophily": same,
         "homophily_by_chance": chance,
-        "repairs": repairs,
-        "warnings": warnings,
+        "repairs": list(repairs),
     }
+    return {**found, "warnings": [*warnings, *graph_warnings(found)]}
