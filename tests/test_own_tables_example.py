@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-from simpgcn import load_tables
+from simpgcn import SimPGCNClassifier, load_new_nodes, load_tables
 from simpgcn.config import Config
 from simpgcn.training import Trainer, predict, prepare
 
@@ -33,3 +33,14 @@ def test_it_beats_the_most_frequent_group_by_far():
     most = data.y[data.test_mask].bincount().max().item() / int(data.test_mask.sum())
     assert most < 0.6
     assert accuracy > most + 0.2
+
+
+def test_newcomers_are_predicted():
+    data = load_tables(FOLDER / "nodes.csv", FOLDER / "edges.csv", "group")
+    new = load_new_nodes(FOLDER / "new_nodes.csv", FOLDER / "new_edges.csv", data)
+    clf = SimPGCNClassifier(epochs=3, hidden_channels=8, cache=False, device="cpu").fit(data)
+    before = clf.predict_proba(data)
+    found = clf.predict_new(data, new)
+    assert found.probabilities.shape == (new.num_nodes, 3) == (20, 3)
+    assert not set(new.node_ids.to_pylist()) & set(data.node_ids.to_pylist())
+    assert (clf.predict_proba(data) == before).all()

@@ -20,7 +20,17 @@ from simpgcn.nn.pretext import Task
 from simpgcn.nn.simp_conv import Gate
 from simpgcn.nn.simp_gcn import Form
 from simpgcn.runs import read_config, read_history, read_model, write_config, write_history, write_model
-from simpgcn.training import Epoch, Prediction, Trainer, find_device, model_inputs, predict, prepare
+from simpgcn.training import (
+    Epoch,
+    Prediction,
+    Trainer,
+    calibrate,
+    find_device,
+    model_inputs,
+    predict,
+    predict_new_nodes,
+    prepare,
+)
 
 _SECTIONS = {
     "data": ("normalize_features", "absent_classes"),
@@ -48,7 +58,8 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
 
     Reads PyG graphs: ``x`` (dense or sparse), ``edge_index``, optionally ``edge_weight``, and for :meth:`fit`
     ``y`` (-1 for unknown), ``train_mask`` and ``val_mask``, which chooses the epoch to keep. The arguments are
-    the settings of :class:`simpgcn.config.Config`.
+    the settings of :class:`simpgcn.config.Config`. Probabilities are calibrated by ``temperature_``, which
+    ``val_mask`` chooses as well; see :mod:`simpgcn.training.calibration`.
 
     Args:
         hidden_channels: Size of the hidden layers.
@@ -157,17 +168,44 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = trainer.history
         self.val_accuracy_ = trainer.stopping.best
         self.best_epoch_ = trainer.stopping.best_epoch
-        self.trust_ = predict(self.model_, problem.inputs).trust
+        prediction, calibration = calibrate(predict(self.model_, problem.inputs), data)
+        self.trust_ = prediction.trust
+        self.temperature_ = calibration.temperature
         self._set_sizes(problem.num_features, problem.num_classes)
         return self
 
     def predict_proba(self, data: Data) -> np.ndarray:
-        """Class probabilities ``[n, classes]``, with look-alikes searched among the nodes of ``data`` itself."""
+        """Class probabilities ``[n, classes]``, with look-alikes searched among the nodes of ``data`` itself.
+
+        They are calibrated: the logits are divided by ``temperature_``, which the validation set chose in :meth:`fit`.
+        """
         return self._predict(data).probabilities
+
+    def predict_new(self, known: Data, new: Data) -> Prediction:
+        """The prediction for nodes that were not there in training; nothing is trained again.
+
+        Their look-alikes are searched among the nodes of ``known``, the graph of :meth:`fit`, whose own predictions
+        do not change. See :func:`simpgcn.training.predict_new_nodes`.
+
+        Args:
+            known: The graph that was fitted.
+            new: ``x`` and ``edge_index``, optionally ``edge_weight``. The new nodes' numbers go on from those of the
+                known ones, and an edge (i, j) lets i take from j: an undirected one is there both ways. Edges from
+                known nodes are left out.
+
+        Returns:
+            ``probabilities`` ``[m, classes]``, ``predicted`` ``[m]``, ``trust`` and ``shares`` of the new nodes.
+        """
+        self._check_fitted()
+        check_width(known, self.n_features_in_)
+        device = find_device(self.device)
+        return predict_new_nodes(
+            self.model_, known, new, self._config, device, temperature=self.temperature_, cache=self.cache
+        )
 
     def predict(self, data: Data) -> np.ndarray:
         """The most probable class of every node."""
-        best = self.predict_proba(data).argmax(axis=1)
+        best = self._predict(data).predicted
         return self.classes_[best]
 
     def score(self, data: Data, mask: Tensor | None = None) -> float:
@@ -194,7 +232,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         folder.mkdir(parents=True, exist_ok=True)
         write_config(folder, self._config.replace({"data": {"name": None}}))
         write_history(folder, self.history_)
-        write_model(folder, self._trainer)
+        write_model(folder, self._trainer, self.temperature_)
         if self._graph.get("node_ids") is not None:
             write_own_graph(folder, self._graph)
 
@@ -215,6 +253,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         loaded._config = config
         saved = read_model(folder, config)
         loaded.model_ = saved.model.to(find_device(device))
+        loaded.temperature_ = saved.temperature
         loaded.history_ = read_history(folder)
         best = max(loaded.history_, key=lambda epoch: (epoch.val_accuracy, epoch.epoch))
         loaded.val_accuracy_, loaded.best_epoch_ = best.val_accuracy, best.epoch
@@ -237,7 +276,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         check_width(data, self.n_features_in_)
         inputs, _ = model_inputs(data, self._config, find_device(self.device), cap_k=True, cache=self.cache)
-        return predict(self.model_, inputs)
+        return predict(self.model_, inputs, self.temperature_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -67,6 +67,19 @@ def show_understood(found: dict[str, Any]) -> None:
             Console().print(f"{kind}: {escape(sentence)}.", highlight=False)
 
 
+def show_new_nodes(found: dict[str, Any]) -> None:
+    """Print what was understood of the tables of new nodes."""
+    edges, left_out = found["edges"], found["columns_left_out"]
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in edges["dropped"].items())
+    sentences = [f"Put right: {sentence}" for sentence in found["repairs"]]
+    if left_out:
+        sentences.append(f"Columns not looked at: {', '.join(left_out)}")
+    if dropped:
+        sentences.append(f"Edges dropped, of {edges['listed']:,}: {dropped}")
+    for sentence in sentences:
+        Console().print(f"{escape(sentence)}.", highlight=False)
+
+
 def show_run(run: FinishedRun) -> None:
     """Print what came out of a training."""
     metrics = run.metrics
@@ -74,6 +87,10 @@ def show_run(run: FinishedRun) -> None:
     table.add_row("test accuracy", f"[bold]{metrics['test_accuracy']:.1%}[/bold]")
     table.add_row("validation accuracy", f"{metrics['val_accuracy']:.1%}")
     table.add_row("kept epoch", f"{metrics['best_epoch']} of {metrics['epochs']}")
+    if calibration := metrics.get("calibration"):
+        before, after = calibration["error_before"], calibration["error_after"]
+        where = "" if calibration["measured_on"] == "test" else f" on {calibration['measured_on']}"
+        table.add_row("calibration error", f"{before:.2f} → {after:.2f}{where}")
     spent = metrics["seconds"]
     table.add_row("time", f"{spent['total']:.1f} s, of which training {spent['training']:.1f} s")
     trust = run.prediction.trust

@@ -28,6 +28,8 @@ class Method:
         reach: Cuts inputs down to what decides the rows of some nodes, in whose order the module then returns them;
             its arguments are the inputs, the nodes and the settings. None, instead of a function or from it, where
             the whole is needed anyway.
+        new_nodes: Whether nodes can be added to a trained model's graph without a change for those that are there,
+            as long as these have no edges to them: what a node takes from others is its own row of the inputs.
     """
 
     settings: type
@@ -37,3 +39,4 @@ class Method:
     replicable: bool = False
     costly_inputs: bool = False
     reach: Callable[[tuple[Any, ...], Tensor, Any], tuple[Any, ...] | None] | None = None
+    new_nodes: bool = False

@@ -82,4 +82,4 @@ def _reach(inputs: tuple[Any, ...], nodes: Tensor, settings: GATSettings) -> tup
     return take_rows(x, found.order), tuple(edges[:, edges[1] < size] for size in found.sizes[1::-1])
 
 
-METHOD = Method(GATSettings, GAT, _inputs, reach=_reach)
+METHOD = Method(GATSettings, GAT, _inputs, reach=_reach, new_nodes=True)

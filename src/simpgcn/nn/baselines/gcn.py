@@ -101,6 +101,6 @@ def _both_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor | SparseMatr
     return layer_features(data.x), both
 
 
-METHOD = Method(GCNSettings, GCN, gcn_inputs, reach=gcn_reach)
-KNN_GCN = Method(GCNSettings, GCN, _feature_graph_inputs, feature_graph=True, reach=gcn_reach)
-BOTH_GCN = Method(GCNSettings, GCN, _both_inputs, feature_graph=True, reach=gcn_reach)
+METHOD = Method(GCNSettings, GCN, gcn_inputs, reach=gcn_reach, new_nodes=True)
+KNN_GCN = Method(GCNSettings, GCN, _feature_graph_inputs, feature_graph=True, reach=gcn_reach, new_nodes=True)
+BOTH_GCN = Method(GCNSettings, GCN, _both_inputs, feature_graph=True, reach=gcn_reach, new_nodes=True)

@@ -91,5 +91,5 @@ class GCNII(nn.Module):
         return [{"params": linear}, {"params": list(self.convs.parameters()), **own}]
 
 
-METHOD = Method(GCNIISettings, GCNII, gcn_inputs, reach=gcn_reach)
+METHOD = Method(GCNIISettings, GCNII, gcn_inputs, reach=gcn_reach, new_nodes=True)
 STAR = replace(METHOD, settings=GCNIIStarSettings)

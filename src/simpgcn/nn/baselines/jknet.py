@@ -25,4 +25,4 @@ def build_jknet(in_channels: int, out_channels: int, settings: JKNetSettings) ->
     return GCN(in_channels, out_channels, settings, jump=True)
 
 
-JKNET = Method(JKNetSettings, build_jknet, gcn_inputs, reach=gcn_reach)
+JKNET = Method(JKNetSettings, build_jknet, gcn_inputs, reach=gcn_reach, new_nodes=True)
