@@ -28,7 +28,7 @@ def show_dataset(answer: dict[str, Any]) -> None:
         Console().print(f"Note: {note}.", highlight=False)
 
 
-def show_run(run: FinishedRun) -> None:
+def show_run(run: FinishedRun, report: Path | None = None) -> None:
     """Print what came out of a training."""
     metrics = run.metrics
     table = Table(show_header=False, title=f"{metrics['model']} on {metrics['dataset']}", title_justify="left")
@@ -46,6 +46,8 @@ def show_run(run: FinishedRun) -> None:
                 f"graph {graph:.2f}, look-alikes {alike:.2f}, node itself {own:+.2f}",
             )
     table.add_row("run folder", escape(str(run.folder)))
+    if report is not None:
+        table.add_row("to look at", escape(str(report)))
     Console().print(table)
 
 

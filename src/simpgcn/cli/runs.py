@@ -17,6 +17,7 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import TrainingProgress
+from simpgcn.report import has_chart_library, write_report
 from simpgcn.screens import (
     show_run,
 )
@@ -40,6 +41,9 @@ def train(
         Path | None, typer.Option(help="Go on with this interrupted run; takes no other settings.")
     ] = None,
     cache: Cache = True,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html into the run folder (simpgcn\\[report]).")
+    ] = True,
     json_output: Json = False,
 ) -> dict[str, Any]:
     """Train a model on a graph and write a run folder."""
@@ -61,10 +65,13 @@ def train(
         chosen = chosen_config([*changes, without_none(options)])
         with TrainingProgress(chosen.training.epochs) as bars:
             run = train_run(chosen, out, cache=cache, on_similarity=bars.similarity, on_epoch=bars.epoch)
+    page = run.folder / "report.html" if report and has_chart_library() and not run.interrupted else None
+    if page is not None:
+        write_report([run.folder], page, cache=cache)
     if json_output:
-        print_json({**run.metrics, "run": str(run.folder)})
+        print_json({**run.metrics, "run": str(run.folder), **({"report": str(page)} if page else {})})
     else:
-        show_run(run)
+        show_run(run, page)
     if run.interrupted:
         print(f"Stopped. Go on with: simpgcn train --resume {run.folder}", file=sys.stderr)
         raise typer.Exit(130)
