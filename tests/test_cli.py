@@ -19,6 +19,7 @@ from filelock import FileLock
 
 from simpgcn import SimPGCNClassifier, cli, runs, train_run
 from simpgcn.data import load_dataset
+from simpgcn.training.calibration import calibration_error
 
 METRICS = {
     "dataset",
@@ -30,6 +31,7 @@ METRICS = {
     "best_epoch",
     "together",
     "epochs",
+    "calibration",
     "seconds",
     "peak_memory_mb",
     "versions",
@@ -81,11 +83,20 @@ def test_train_writes_a_run_folder(simpgcn):
     data = load_dataset("demo", split=2)
     table = pyarrow.parquet.read_table(folder / "predictions.parquet").to_pydict()
     assert list(table)[:3] == ["node", "label", "predicted"]
-    assert {f"probability_{c}" for c in range(5)} < set(table)
-    assert {f"trust_{s}_{layer}" for s in ("structure", "features", "self") for layer in (1, 2)} < set(table)
+    assert list(table)[3:] == [
+        *(f"probability_{c}" for c in range(5)),
+        *("leans_on_graph", "leans_on_look_alikes", "leans_on_itself"),
+        *(f"trust_{s}_{layer}" for layer in (1, 2) for s in ("structure", "features", "self")),
+    ]
     assert table["label"] == data.y.tolist()
     hit = np.array(table["predicted"]) == data.y.numpy()
-    assert metrics["test_accuracy"] == hit[data.test_mask.numpy()].mean()
+    test = data.test_mask.numpy()
+    assert metrics["test_accuracy"] == hit[test].mean()
+    probabilities = np.array([table[f"probability_{c}"] for c in range(5)], dtype=np.float32).T
+    assert set(metrics["calibration"]) == {"temperature", "error_before", "error_after", "measured_on"}
+    assert metrics["calibration"]["measured_on"] == "test"
+    assert metrics["calibration"]["error_after"] == calibration_error(probabilities[test], data.y.numpy()[test])
+    assert runs.read_model(folder, runs.read_config(folder)).temperature == metrics["calibration"]["temperature"]
 
 
 def test_nothing_in_a_run_folder_is_pickled(simpgcn):
@@ -155,7 +166,7 @@ def test_default_folders_never_collide(simpgcn):
 def test_train_shows_a_table(simpgcn):
     code, out, err = simpgcn("train", *QUICK)
     assert (code, err) == (0, "")
-    for words in ("simpgcn on demo", "test accuracy", "kept epoch", "look-alikes", "run folder"):
+    for words in ("simpgcn on demo", "test accuracy", "kept epoch", "calibration error", "look-alikes", "run folder"):
         assert words in out
     code, out, _ = simpgcn("train", *QUICK, "--model", "gcn", "--json")
     assert json.loads(out)["model"] == "gcn"

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 
 import numpy as np
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -73,6 +76,7 @@ def test_save_and_load(clf, small, tmp_path):
     loaded = SimPGCNClassifier.load(tmp_path / "run")
     np.testing.assert_array_equal(loaded.predict_proba(small), clf.predict_proba(small))
     assert loaded.get_params() == {**clf.get_params(), "cache": True, "device": "auto"}
+    assert loaded.temperature_ == clf.temperature_ != 1
     assert (loaded.best_epoch_, loaded.val_accuracy_) == (clf.best_epoch_, clf.val_accuracy_)
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "config.yaml",
@@ -143,3 +147,20 @@ def test_stopping_early_from_python(clf, small):
     clf.fit(small, on_epoch=lambda epoch: epoch.epoch == 4)
     assert len(clf.history_) == 4
     assert clf.predict(small).shape == (120,)
+
+
+def test_a_folder_without_temperature_has_probabilities_as_they_are(clf, small, tmp_path):
+    clf.fit(small).save(tmp_path / "run")
+    path = tmp_path / "run" / "model.safetensors"
+    with safe_open(path, framework="pt") as file:
+        meta = json.loads(file.metadata()["simpgcn"])
+    assert meta.pop("temperature") == clf.temperature_
+    save_file(load_file(path), path, {"simpgcn": json.dumps(meta)})
+    loaded = SimPGCNClassifier.load(tmp_path / "run")
+    assert loaded.temperature_ == 1
+    assert (loaded.predict(small) == clf.predict(small)).all()
+    np.testing.assert_allclose(
+        loaded.predict_proba(small) ** (1 / clf.temperature_) / clf.predict_proba(small),
+        ((loaded.predict_proba(small) ** (1 / clf.temperature_)).sum(axis=1, keepdims=True)).repeat(3, axis=1),
+        rtol=1e-4,
+    )

@@ -19,7 +19,7 @@ from simpgcn.nn.pretext import Task
 from simpgcn.nn.simp_conv import Gate
 from simpgcn.nn.simp_gcn import Form
 from simpgcn.runs import read_config, read_history, read_model, write_config, write_history, write_model
-from simpgcn.training import Epoch, Prediction, Trainer, find_device, model_inputs, predict, prepare
+from simpgcn.training import Epoch, Prediction, Trainer, calibrate, find_device, model_inputs, predict, prepare
 
 _SECTIONS = {
     "data": ("normalize_features", "absent_classes"),
@@ -155,17 +155,22 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         self.history_ = trainer.history
         self.val_accuracy_ = trainer.stopping.best
         self.best_epoch_ = trainer.stopping.best_epoch
-        self.trust_ = predict(self.model_, problem.inputs).trust
+        prediction, calibration = calibrate(predict(self.model_, problem.inputs), data)
+        self.trust_ = prediction.trust
+        self.temperature_ = calibration.temperature
         self._set_sizes(problem.num_features, problem.num_classes)
         return self
 
     def predict_proba(self, data: Data) -> np.ndarray:
-        """Class probabilities ``[n, classes]``, with look-alikes searched among the nodes of ``data`` itself."""
+        """Class probabilities ``[n, classes]``, with look-alikes searched among the nodes of ``data`` itself.
+
+        They are calibrated: the logits are divided by ``temperature_``, which the validation set chose in :meth:`fit`.
+        """
         return self._predict(data).probabilities
 
     def predict(self, data: Data) -> np.ndarray:
         """The most probable class of every node."""
-        best = self.predict_proba(data).argmax(axis=1)
+        best = self._predict(data).predicted
         return self.classes_[best]
 
     def score(self, data: Data, mask: Tensor | None = None) -> float:
@@ -189,7 +194,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         folder.mkdir(parents=True, exist_ok=True)
         write_config(folder, self._config.replace({"data": {"name": None}}))
         write_history(folder, self.history_)
-        write_model(folder, self._trainer)
+        write_model(folder, self._trainer, self.temperature_)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "auto") -> SimPGCNClassifier:
@@ -208,6 +213,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         loaded._config = config
         saved = read_model(folder, config)
         loaded.model_ = saved.model.to(find_device(device))
+        loaded.temperature_ = saved.temperature
         loaded.history_ = read_history(folder)
         best = max(loaded.history_, key=lambda epoch: (epoch.val_accuracy, epoch.epoch))
         loaded.val_accuracy_, loaded.best_epoch_ = best.val_accuracy, best.epoch
@@ -230,7 +236,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         check_width(data, self.n_features_in_)
         inputs, _ = model_inputs(data, self._config, find_device(self.device), cap_k=True, cache=self.cache)
-        return predict(self.model_, inputs)
+        return predict(self.model_, inputs, self.temperature_)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

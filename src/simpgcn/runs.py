@@ -19,7 +19,6 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
@@ -31,17 +30,22 @@ from simpgcn.config import Config, parse_yaml
 from simpgcn.errors import SimPGCNError
 from simpgcn.files import replacing
 from simpgcn.nn.registry import find_method
-from simpgcn.training import Epoch, Prediction, Trainer
+from simpgcn.prediction_table import prediction_table as prediction_table
+from simpgcn.training import Epoch, Trainer
 
 RUN_FORMAT = 1
 
 
 class SavedModel(NamedTuple):
-    """A model read back from a run folder, in evaluation mode, its features and classes counted."""
+    """A model read back from a run folder, in evaluation mode, its features and classes counted.
+
+    ``temperature`` is that of its probabilities; see :mod:`simpgcn.training.calibration`.
+    """
 
     model: nn.Module
     num_features: int
     num_classes: int
+    temperature: float
 
 
 def write_config(folder: Path, config: Config) -> None:
@@ -70,27 +74,29 @@ def read_config(folder: Path) -> Config:
     return Config().replace(content)
 
 
-def write_model(folder: Path, trainer: Trainer) -> None:
-    """Write the best state so far."""
-    sizes = {
+def write_model(folder: Path, trainer: Trainer, temperature: float) -> None:
+    """Write the best state so far, and the temperature of its probabilities."""
+    meta = {
         "num_features": trainer.problem.num_features,
         "num_classes": trainer.problem.num_classes,
+        "temperature": temperature,
     }
-    _save_tensors(folder / "model.safetensors", trainer.best_state, sizes)
+    _save_tensors(folder / "model.safetensors", trainer.best_state, meta)
 
 
 def read_model(folder: Path, config: Config) -> SavedModel:
     """The trained model of a run folder."""
-    tensors, sizes = _load_tensors(folder / "model.safetensors")
+    tensors, meta = _load_tensors(folder / "model.safetensors")
     try:
-        num_features, num_classes = sizes["num_features"], sizes["num_classes"]
+        num_features, num_classes = meta["num_features"], meta["num_classes"]
+        temperature = float(meta.get("temperature", 1.0))  # of folders without one, the probabilities as they are
         model = find_method(config.model_name).build(num_features, num_classes, config.model)
         model.load_state_dict(
             {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise SimPGCNError(f"{folder}/model.safetensors does not fit the config.yaml beside it") from error
-    return SavedModel(model.eval(), num_features, num_classes)
+    return SavedModel(model.eval(), num_features, num_classes, temperature)
 
 
 def write_checkpoint(folder: Path, trainer: Trainer, seconds: dict[str, float]) -> None:
@@ -158,22 +164,6 @@ def read_metrics(folder: Path) -> dict[str, Any]:
     except ValueError as error:
         raise SimPGCNError(f"{folder}/metrics.json is damaged: {error}") from error
     return metrics
-
-
-def prediction_table(prediction: Prediction, y: Tensor | None) -> pa.Table:
-    """One row per node: ``node``, ``label``, ``predicted``, ``probability_c`` and ``trust_{source}_{layer}``."""
-    probabilities, trust = prediction
-    columns: dict[str, Any] = {"node": np.arange(len(probabilities))}
-    if y is not None:
-        label = y.cpu().numpy()
-        columns["label"] = pa.array(label, mask=label < 0)
-    columns["predicted"] = probabilities.argmax(axis=1)
-    columns |= {f"probability_{c}": probabilities[:, c] for c in range(probabilities.shape[1])}
-    if trust is not None:
-        for layer in range(trust.shape[1]):
-            for source, name in enumerate(("structure", "features", "self")):
-                columns[f"trust_{name}_{layer + 1}"] = trust[:, layer, source]
-    return pa.table(columns)
 
 
 def write_table(table: pa.Table, path: Path) -> None:

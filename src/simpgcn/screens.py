@@ -35,6 +35,10 @@ def show_run(run: FinishedRun, report: Path | None = None) -> None:
     table.add_row("test accuracy", f"[bold]{metrics['test_accuracy']:.1%}[/bold]")
     table.add_row("validation accuracy", f"{metrics['val_accuracy']:.1%}")
     table.add_row("kept epoch", f"{metrics['best_epoch']} of {metrics['epochs']}")
+    if calibration := metrics.get("calibration"):
+        before, after = calibration["error_before"], calibration["error_after"]
+        where = "" if calibration["measured_on"] == "test" else f" on {calibration['measured_on']}"
+        table.add_row("calibration error", f"{before:.2f} → {after:.2f}{where}")
     spent = metrics["seconds"]
     table.add_row("time", f"{spent['total']:.1f} s, of which training {spent['training']:.1f} s")
     trust = run.prediction.trust

@@ -24,6 +24,7 @@ from simpgcn.training import (
     Epoch,
     Prediction,
     Trainer,
+    calibrate,
     find_device,
     load_graph,
     predict,
@@ -184,9 +185,9 @@ def _written(
         return SimPGCNError(trainer.error)
     config, problem = trainer.config, trainer.problem
     interrupted = not trainer.finished
-    prediction = predict(trainer.best_model(), problem.inputs)
+    prediction, calibration = calibrate(predict(trainer.best_model(), problem.inputs), data)
     test = data.test_mask.numpy()
-    hit = prediction.probabilities.argmax(axis=1) == data.y.numpy()
+    hit = prediction.predicted == data.y.numpy()
     metrics = {
         "dataset": config.data.name,
         "model": config.model_name,
@@ -196,6 +197,7 @@ def _written(
         "val_accuracy": trainer.stopping.best,
         "best_epoch": trainer.stopping.best_epoch,
         "epochs": len(trainer.history),
+        "calibration": calibration._asdict(),
         "seconds": clock.read(),
         "together": clock.together,
         "peak_memory_mb": peak_memory_mb(problem.labels.nodes.device),
@@ -203,8 +205,8 @@ def _written(
         "git": revision,
     }
     runs.write_history(folder, trainer.history)
-    runs.write_model(folder, trainer)
-    runs.write_table(runs.prediction_table(prediction, data.y), folder / "predictions.parquet")
+    runs.write_model(folder, trainer, prediction.temperature)
+    runs.write_table(runs.prediction_table(prediction, data), folder / "predictions.parquet")
     runs.write_metrics(folder, metrics)
     if not interrupted:
         runs.remove_checkpoint(folder)

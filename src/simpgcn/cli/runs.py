@@ -94,7 +94,7 @@ def predict(
     data = load_graph(config)
     check_width(data, saved.num_features)
     inputs, _ = model_inputs(data, config, chosen, cap_k=True, cache=cache)
-    table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs), data.y)
+    table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs, saved.temperature), data)
     runs.write_table(table, out)
     answer = {"run": str(run), "predictions": str(out), "nodes": table.num_rows}
     if json_output:

@@ -1,5 +1,6 @@
 """The joint objective, the stopping rule, and the loop, for one run or several side by side."""
 
+from simpgcn.training.calibration import Calibration, calibrate
 from simpgcn.training.epoch import Epoch
 from simpgcn.training.objective import Labels, Objective
 from simpgcn.training.prediction import Prediction, predict
@@ -9,6 +10,7 @@ from simpgcn.training.stopping import EarlyStopping
 from simpgcn.training.trainer import Trainer
 
 __all__ = [
+    "Calibration",
     "EarlyStopping",
     "Epoch",
     "Labels",
@@ -17,6 +19,7 @@ __all__ = [
     "Problem",
     "Trainer",
     "alike",
+    "calibrate",
     "find_device",
     "how_many",
     "load_graph",
