@@ -44,17 +44,6 @@ def _bins(confidence: np.ndarray) -> np.ndarray:
     return np.clip(np.ceil(confidence * BINS).astype(int) - 1, 0, BINS - 1)
 
 
-def expected_error(rows: list[dict[str, Any]]) -> float | None:
-    """The mean gap between confidence and accuracy, weighted by count.
-
-    >>> expected_error([{"sure": 0.5, "accuracy": 1.0, "count": 1}, {"sure": 0.9, "accuracy": 0.8, "count": 3}])
-    0.2
-    """
-    count = sum(row["count"] for row in rows)
-    gap = sum(row["count"] * abs(row["sure"] - row["accuracy"]) for row in rows)
-    return round(gap / count, 4) if count else None
-
-
 def uncalibrated(probabilities: np.ndarray, temperature: float) -> np.ndarray:
     """The probabilities before they were divided by a temperature.
 

@@ -32,7 +32,7 @@ def chart_library() -> str:
         return path.read_text()
     import vl_convert
 
-    bundle = pack(vl_convert.javascript_bundle(None).encode())
+    bundle = pack(vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;").encode())
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as draft:

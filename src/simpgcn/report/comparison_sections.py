@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from simpgcn.report import charts
+from simpgcn.report.accuracy_charts import by_class_chart, by_degree_chart, confusion_chart, overlaid
 from simpgcn.report.markup import table, text
 from simpgcn.report.sections import Section, how_made
+from simpgcn.report.trust_charts import reliability_chart
 from simpgcn.report.words import counted, percent
 
 
@@ -52,26 +53,26 @@ def comparison_sections(runs: list[dict[str, Any]]) -> list[Section]:
     histories = {facts["run"]: facts["history"]["rows"] for facts in runs}
     kept = {facts["run"]: facts["best_epoch"] for facts in runs}
     learning = (
-        charts.overlaid(histories, kept, "val_accuracy", "Validation accuracy", "A dot marks the epoch that was kept."),
-        charts.overlaid(histories, kept, "val_loss", "Validation loss", "A dot marks the epoch that was kept."),
+        overlaid(histories, kept, "val_accuracy", "Validation accuracy", "A dot marks the epoch that was kept."),
+        overlaid(histories, kept, "val_loss", "Validation loss", "A dot marks the epoch that was kept."),
     )
     caption = "Labels in rows, predictions in columns, test nodes."
     matrices = tuple(
-        charts.confusion_chart(facts["confusion"], facts["run"], caption) for facts in runs if facts["test"]["count"]
+        confusion_chart(facts["confusion"], facts["run"], caption) for facts in runs if facts["test"]["count"]
     )
     tested = [facts for facts in runs if facts["test"]["count"]]
     others = (
-        charts.by_class_chart(
+        by_class_chart(
             {facts["run"]: facts["by_class"] for facts in tested},
             "By class",
             "Accuracy on test nodes of each class, with 95% intervals.",
         ),
-        charts.by_degree_chart(
+        by_degree_chart(
             {facts["run"]: facts["by_degree"] for facts in tested},
             "By number of links",
             "Accuracy on test nodes by degree, with 95% intervals.",
         ),
-        charts.reliability_chart(
+        reliability_chart(
             {facts["run"]: facts["calibration"]["after"] for facts in tested},
             "Reliability",
             "Test nodes by how sure the prediction was; on the dashed line, probabilities mean what they say.",

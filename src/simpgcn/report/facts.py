@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from simpgcn.report.accuracy import by_class, by_degree, confusion, share
-from simpgcn.report.calibration import expected_error, outcomes, reliability, uncalibrated
+from simpgcn.report.agreement import similarity_facts
+from simpgcn.report.calibration import outcomes, reliability, uncalibrated
 from simpgcn.report.run_record import SOURCES, RunRecord
-from simpgcn.report.surroundings import neighbours, similarity_facts
 from simpgcn.report.trust import NAMES, layer_scores, lean_distribution, leans_by_outcome
+from simpgcn.training.calibration import calibration_error
 
 MOST_EPOCHS = 400
 
@@ -38,7 +39,7 @@ def run_facts(run: RunRecord) -> dict[str, Any]:
         "history": _history(run),
         "confusion": confusion(labels, predicted, run.class_names),
         "by_class": by_class(labels, predicted, run.class_names),
-        "by_degree": by_degree(neighbours(run).counts[test], hits),
+        "by_degree": by_degree(run.neighbours.counts[test], hits),
         "calibration": _calibration(run),
         "trust": _trust(run),
         "similarity": similarity_facts(run),
@@ -76,8 +77,8 @@ def _calibration(run: RunRecord) -> dict[str, Any]:
     drawn: dict[str, Any] = {"after": after, "outcomes": outcomes(sure, hits)}
     known = run.metrics.get("calibration")
     if known is None:
-        error = expected_error(after)
-        return {**drawn, "before": None, "temperature": None, "error_before": None, "error_after": error}
+        error = calibration_error(run.probabilities[test], run.labels[test]) if len(test) else None
+        return {**drawn, "before": None, "error_before": None, "error_after": error, "measured_on": "test"}
     raw = uncalibrated(run.probabilities[test], known["temperature"])
     return {**known, **drawn, "before": reliability(raw.max(axis=1), hits)}
 

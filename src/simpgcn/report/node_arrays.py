@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from simpgcn.report.run_record import RunRecord
-from simpgcn.report.surroundings import Surrounding, look_alikes, neighbours
+from simpgcn.report.surroundings import Surrounding
 
 MOST_NODES = 200_000
 SPLITS = ("train", "validation", "test", "unlabelled", "unused")
@@ -43,7 +43,7 @@ def node_arrays(runs: list[RunRecord]) -> dict[str, np.ndarray | list[str]]:
         "probabilities": _thousandths(run.probabilities).ravel(),
         "by_doubt": by_doubt(run.probabilities).astype(np.uint32),
     }
-    for name, links in (("neighbour", neighbours(run)), ("alike", look_alikes(run))):
+    for name, links in (("neighbour", run.neighbours), ("alike", run.look_alikes)):
         kept = links.first(most)
         arrays |= {f"{name}_{key}": array for key, array in _links(links, kept, taken_for, run.predicted).items()}
         if name == "alike":

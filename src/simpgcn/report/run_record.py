@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet
 import torch
 from torch_geometric.data import Data
@@ -16,6 +17,7 @@ from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.data.features import as_csr, is_sparse, stored_values, with_values
 from simpgcn.errors import SimPGCNError
+from simpgcn.report.surroundings import Surrounding, surrounding
 from simpgcn.similarity import FeatureGraph
 from simpgcn.training import Epoch, load_graph
 
@@ -25,8 +27,9 @@ SOURCES = ("graph", "look_alikes", "itself")
 class RunRecord(NamedTuple):
     """What a report is made from; node by node, ``leans`` and ``scores`` only for models that weigh their sources.
 
-    ``probabilities`` is ``[n, classes]``, ``leans`` ``[n, 3]`` in the order of :data:`SOURCES` (shares that sum to
-    one), ``scores`` ``[n, layers, 3]``; ``data`` has its feature graph.
+    ``predicted`` are class numbers ``[n]``, ``probabilities`` ``[n, classes]``, ``leans`` ``[n, 3]`` in the order of
+    :data:`SOURCES` (shares that sum to one), ``scores`` ``[n, layers, 3]``. On a directed graph, a
+    node's neighbours are those it points to, as the models read it. ``data`` has its feature graph.
     """
 
     name: str
@@ -34,9 +37,12 @@ class RunRecord(NamedTuple):
     metrics: dict[str, Any]
     history: list[Epoch]
     data: Data
+    predicted: np.ndarray
     probabilities: np.ndarray
     leans: np.ndarray | None
     scores: np.ndarray | None
+    neighbours: Surrounding
+    look_alikes: Surrounding
 
     @property
     def num_nodes(self) -> int:
@@ -48,11 +54,6 @@ class RunRecord(NamedTuple):
         """The class of every node, -1 where it is unknown."""
         labels: np.ndarray = self.data.y.numpy()
         return labels
-
-    @property
-    def predicted(self) -> np.ndarray:
-        """The most probable class of every node."""
-        return self.probabilities.argmax(axis=1)
 
     @property
     def test(self) -> np.ndarray:
@@ -96,9 +97,12 @@ def read_run(folder: Path, *, cache: bool = True) -> RunRecord:
         metrics=metrics,
         history=runs.read_history(folder),
         data=data,
+        predicted=_class_numbers(table, data),
         probabilities=_matrix(table, probabilities),
         leans=_matrix(table, leans) if set(leans) <= set(table.column_names) else None,
         scores=by_layer.reshape(len(by_layer), -1, 3) if scores else None,
+        neighbours=surrounding(data.edge_index, data.get("edge_weight"), data.num_nodes),
+        look_alikes=surrounding(data.feature_edge_index, data.feature_edge_weight, data.num_nodes),
     )
 
 
@@ -130,6 +134,14 @@ def _predictions(folder: Path) -> pa.Table:
         return pyarrow.parquet.read_table(path)
     except (pa.ArrowException, OSError) as error:
         raise SimPGCNError(f"{path} is damaged ({error}): train anew") from error
+
+
+def _class_numbers(table: pa.Table, data: Data) -> np.ndarray:
+    """What was predicted, from the user's words back to the numbers of the classes."""
+    names = data.get("class_names")
+    if names is None:
+        return table.column("predicted").to_numpy()
+    return pc.index_in(table.column("predicted").combine_chunks(), pa.array(names)).to_numpy()
 
 
 def _matrix(table: pa.Table, columns: list[str]) -> np.ndarray:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import Any, NamedTuple
 
-from simpgcn.report import charts
-from simpgcn.report.charts import Chart
+from simpgcn.report import accuracy_charts, trust_charts
+from simpgcn.report.chart_parts import Chart
 from simpgcn.report.markup import pairs, table, text
 from simpgcn.report.words import counted, in_short, percent
 
@@ -41,7 +41,7 @@ def run_sections(facts: dict[str, Any]) -> list[Section]:
 def headline(facts: dict[str, Any]) -> str:
     """The figures that come first, and the same in words."""
     test, links = facts["test"], facts["similarity"]["links"]
-    directed = facts["similarity"]["directed"]
+    directed, sure = facts["similarity"]["directed"], facts["calibration"]
     figures = [
         (percent(test["accuracy"]), "test accuracy", f"{percent(test['low'])} to {percent(test['high'])}"),
         (
@@ -49,7 +49,7 @@ def headline(facts: dict[str, Any]) -> str:
             "validation accuracy",
             f"kept epoch {facts['best_epoch']} of {facts['epochs']}",
         ),
-        (percent(facts["calibration"]["error_after"]), "calibration error", "on test nodes"),
+        (percent(sure["error_after"]), "calibration error", f"on {sure['measured_on']} nodes"),
         (f"{facts['nodes']:,}", "nodes", f"{counted(len(facts['classes']), 'class')}"),
         (f"{links if directed else links // 2:,}", "links", "directed" if directed else "undirected"),
     ]
@@ -86,10 +86,10 @@ def _learning(facts: dict[str, Any]) -> Section:
     losses = {"classification_loss": "training", "val_loss": "validation", "pretext_loss": "pretext task"}
     accuracies = {"train_accuracy": "training", "val_accuracy": "validation"}
     drawn = (
-        charts.curves(
+        accuracy_charts.curves(
             found["rows"], accuracies, kept, "Accuracy", f"Share of nodes classified correctly.{thinned}", share=True
         ),
-        charts.curves(found["rows"], losses, kept, "Loss", f"What training makes small.{thinned}"),
+        accuracy_charts.curves(found["rows"], losses, kept, "Loss", f"What training makes small.{thinned}"),
     )
     lead = f"{counted(facts['epochs'], 'epoch')}; the state of epoch {kept}, the best on validation nodes, was kept."
     return Section("learning", "Learning", lead, drawn)
@@ -99,11 +99,13 @@ def _errors(facts: dict[str, Any]) -> Section:
     if not facts["test"]["count"]:
         return Section("errors", "Where it errs", "There are no labelled test nodes to see it by.")
     drawn = (
-        charts.confusion_chart(facts["confusion"], "Taken for", "Labels in rows, predictions in columns, test nodes."),
-        charts.by_class_chart(
+        accuracy_charts.confusion_chart(
+            facts["confusion"], "Taken for", "Labels in rows, predictions in columns, test nodes."
+        ),
+        accuracy_charts.by_class_chart(
             {facts["run"]: facts["by_class"]}, "By class", "Accuracy on test nodes of each class, with 95% intervals."
         ),
-        charts.by_degree_chart(
+        accuracy_charts.by_degree_chart(
             {facts["run"]: facts["by_degree"]},
             "By number of links",
             "Accuracy on test nodes by degree, with 95% intervals.",
@@ -127,8 +129,8 @@ def _certainty(facts: dict[str, Any]) -> Section:
         )
     caption = "Test nodes by how sure the prediction was; on the dashed line, probabilities mean what they say."
     drawn = (
-        charts.reliability_chart(known, "Reliability", caption),
-        charts.confidence_chart(found["outcomes"], "Certainty", "Test nodes by how sure the prediction was."),
+        trust_charts.reliability_chart(known, "Reliability", caption),
+        trust_charts.confidence_chart(found["outcomes"], "Certainty", "Test nodes by how sure the prediction was."),
     )
     return Section("certainty", "How sure it is", lead, drawn)
 
@@ -139,14 +141,14 @@ def _trust(facts: dict[str, Any]) -> Section:
         lead = f"A model of the kind {facts['model']} does not say how much it leans on the graph or on look-alikes."
         return Section("trust", "Where trust lies", lead)
     drawn = [
-        charts.lean_chart(
+        trust_charts.lean_chart(
             found["distribution"], "What nodes lean on", "The weight of each source, over all nodes and layers."
         ),
-        charts.outcome_chart(found["by_outcome"], "Right and wrong", "Mean weights of test nodes by outcome."),
+        trust_charts.outcome_chart(found["by_outcome"], "Right and wrong", "Mean weights of test nodes by outcome."),
     ]
     if found["layers"]:
         drawn.append(
-            charts.layer_chart(
+            trust_charts.layer_chart(
                 found["layers"], "Scores by layer", "Median, and what nine of ten nodes lie between; not shares."
             )
         )
@@ -161,7 +163,7 @@ def _graph(facts: dict[str, Any]) -> Section:
         ["what chance would give", percent(found["chance_homophily"])],
         ["look-alikes that are also neighbours: OL(A_f, A)", percent(found["overlap"])],
     ]
-    chart = charts.same_class_chart(
+    chart = trust_charts.same_class_chart(
         found["same_class"], "Company of one's own class", "Labelled nodes by how many around them share their class."
     )
     shares = f"<figure><h3>Shares</h3>{table(['', 'share'], rows)}</figure>"

@@ -90,14 +90,16 @@ class Nodes {
 
   // All nodes in an order: by doubt, mistakes first (the surest before), or by id.
   ordered(by) {
-    if (by === "id") return this.arrays.by_id ?? Uint32Array.from({ length: this.size }, (_, node) => node);
+    if (by === "id") return (this.arrays.by_id ??= Uint32Array.from({ length: this.size }, (_, node) => node));
     if (by === "doubt") return this.arrays.by_doubt;
-    const wrong = this.arrays.by_doubt.filter((node) => this.isWrong(node)).reverse();
-    const right = this.arrays.by_doubt.filter((node) => !this.isWrong(node));
-    const all = new Uint32Array(this.size);
-    all.set(wrong);
-    all.set(right, wrong.length);
-    return all;
+    if (!this.byWrong) {
+      const wrong = this.arrays.by_doubt.filter((node) => this.isWrong(node)).reverse();
+      const right = this.arrays.by_doubt.filter((node) => !this.isWrong(node));
+      this.byWrong = new Uint32Array(this.size);
+      this.byWrong.set(wrong);
+      this.byWrong.set(right, wrong.length);
+    }
+    return this.byWrong;
   }
 
   // The ids in lower case, for searching.

@@ -13,7 +13,10 @@ async function unpack(id) {
   const writer = stream.writable.getWriter();
   const slice = 1 << 19; // a multiple of 4: each slice of base64 stands for whole bytes
   for (let start = 0; start < text.length; start += slice) {
-    writer.write(Uint8Array.from(atob(text.slice(start, start + slice)), (c) => c.charCodeAt(0)));
+    const binary = atob(text.slice(start, start + slice));
+    const part = new Uint8Array(binary.length);
+    for (let place = 0; place < part.length; place++) part[place] = binary.charCodeAt(place);
+    writer.write(part);
     await pause();
   }
   writer.close();
