@@ -19,7 +19,7 @@ from simpgcn.data.features import as_csr, is_sparse, stored_values, with_values
 from simpgcn.errors import SimPGCNError
 from simpgcn.report.surroundings import Surrounding, surrounding
 from simpgcn.similarity import FeatureGraph
-from simpgcn.training import Epoch, load_graph
+from simpgcn.training import Epoch
 
 SOURCES = ("graph", "look_alikes", "itself")
 
@@ -76,12 +76,8 @@ def read_run(folder: Path, *, cache: bool = True) -> RunRecord:
     """Read a finished run and find its nodes' look-alikes again, as it was trained with them."""
     metrics = runs.read_metrics(folder)
     config = runs.read_config(folder)
-    if config.data.name is None:
-        raise SimPGCNError(
-            f"{folder} was trained from Python on data of its own: a report needs a run of simpgcn train"
-        )
     table = _predictions(folder)
-    data = with_look_alikes(load_graph(config), config, cache=cache)
+    data = with_look_alikes(runs.run_graph(folder), config, cache=cache)
     if data.num_nodes != table.num_rows:
         raise SimPGCNError(
             f"{folder}/predictions.parquet has {table.num_rows} nodes, but the graph of the run {data.num_nodes}: "
