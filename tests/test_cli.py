@@ -71,11 +71,12 @@ def test_train_writes_a_run_folder(simpgcn):
         "metrics.json",
         "model.safetensors",
         "predictions.parquet",
+        "report.html",
     ]
     metrics = json.loads((folder / "metrics.json").read_text())
     assert set(metrics) == METRICS
     assert set(metrics["seconds"]) == {"similarity", "training", "total"}
-    assert json.loads(out) == {**metrics, "run": "run"}
+    assert json.loads(out) == {**metrics, "run": "run", "report": "run/report.html"}
     assert (metrics["dataset"], metrics["model"], metrics["seed"], metrics["split"]) == ("demo", "simpgcn", 5, 2)
     assert metrics["epochs"] == 3 == len(runs.read_history(folder))
     assert metrics["val_accuracy"] == max(epoch.val_accuracy for epoch in runs.read_history(folder))

@@ -25,13 +25,15 @@ def curves(rows: Rows, fields: dict[str, str], kept: int, title: str, caption: s
             "color": colour("what", names),
         },
     }
+    late = bool(rows) and 2 * kept > rows[-1]["epoch"]
+    side = {"align": "right", "dx": -5} if late else {"align": "left", "dx": 5}
     rule = {
         "data": {"values": [{"epoch": kept, "said": f"kept: epoch {kept}"}]},
         "layer": [
             {"mark": {"type": "rule", "style": "kept"}},
             {
                 # Where the lines are not: accuracies rise, losses fall.
-                "mark": {"type": "text", "style": "note", "align": "left", "dx": 5},
+                "mark": {"type": "text", "style": "note", **side},
                 "encoding": {"text": {"field": "said"}, "y": {"value": 205 if share else 10}},
             },
         ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ def run_facts(run: RunRecord) -> dict[str, Any]:
     known = run.labels[run.labels >= 0]
     return {
         "run": run.name,
-        "dataset": run.metrics["dataset"],
+        "dataset": run.metrics["dataset"] if run.node_ids is None else Path(run.metrics["dataset"]).name,
         "model": run.metrics["model"],
         "nodes": run.num_nodes,
         "classes": run.class_names,

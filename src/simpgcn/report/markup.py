@@ -39,11 +39,7 @@ def pairs(items: dict[str, Any]) -> str:
     >>> pairs({"rows": 3})
     '<dl><dt><bdi>rows</bdi></dt><dd><bdi>3</bdi></dd></dl>'
     """
-    return "<dl>" + "".join(f"<dt>{_name(key)}</dt><dd>{_value(value)}</dd>" for key, value in items.items()) + "</dl>"
-
-
-def _name(key: str) -> str:
-    return text(str(key).replace("_", " "))
+    return "<dl>" + "".join(f"<dt>{text(key)}</dt><dd>{_value(value)}</dd>" for key, value in items.items()) + "</dl>"
 
 
 def _value(value: Any) -> str:

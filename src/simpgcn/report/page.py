@@ -9,6 +9,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+from simpgcn import runs as run_files
 from simpgcn.errors import SimPGCNError
 from simpgcn.files import replacing
 from simpgcn.report.chart_library import chart_library
@@ -32,7 +33,9 @@ def write_report(folders: list[Path], out: Path, *, cache: bool = True) -> dict[
         out: The HTML file.
         cache: Keep neighbour searches on disk.
     """
-    library = chart_library()  # before anything that takes longer
+    for folder in folders:
+        run_files.read_metrics(folder)
+    library = chart_library()  # what can go wrong comes before what takes longer
     if out.is_dir():
         raise SimPGCNError(f"{out} is a folder: name a file to write")
     if not out.parent.is_dir():

@@ -28,13 +28,10 @@ def run_sections(facts: dict[str, Any]) -> list[Section]:
     """The report of one run, without its nodes."""
     made = [_learning(facts), _errors(facts), _certainty(facts), _trust(facts), _graph(facts)]
     if facts["understood"]:
-        made.append(
-            Section(
-                "tables",
-                "What was understood of the tables",
-                html=f'<div class="panel">{pairs(facts["understood"])}</div>',
-            )
-        )
+        # The names at the top are ours; those below may be a user's columns and classes.
+        named = {name.replace("_", " "): value for name, value in facts["understood"].items()}
+        html = f'<div class="panel">{pairs(named)}</div>'
+        made.append(Section("tables", "What was understood of the tables", html=html))
     return [*made, how_made([facts])]
 
 

@@ -42,13 +42,17 @@ def _accuracy(facts: dict[str, Any]) -> str:
 
 def _classes(facts: dict[str, Any]) -> str | None:
     rows = sorted(facts["by_class"], key=lambda row: row["accuracy"])
-    if len(rows) < 2:
+    if not rows or rows[0]["accuracy"] == rows[-1]["accuracy"]:
         return None
     worst, best = rows[0], rows[-1]
     return (
-        f"It recognises “{best['class']}” best ({percent(best['accuracy'])} of {best['count']:,}) and "
-        f"“{worst['class']}” worst ({percent(worst['accuracy'])} of {worst['count']:,})."
+        f"It recognises {_quoted(best['class'])} best ({percent(best['accuracy'])} of {best['count']:,}) and "
+        f"{_quoted(worst['class'])} worst ({percent(worst['accuracy'])} of {worst['count']:,})."
     )
+
+
+def _quoted(name: str) -> str:
+    return f"“\u2068{name}\u2069”"  # isolated: a right-to-left name does not turn the sentence around
 
 
 def _sure(facts: dict[str, Any]) -> str | None:
