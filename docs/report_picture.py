@@ -1,6 +1,6 @@
 """Makes docs/report.png: the report of a run on the built-in graph, as a headless Chromium shows it.
 
-    python docs/report_picture.py
+python docs/report_picture.py
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.support.ui import WebDriverWait
 
-from simpgcn.config import Config
+from simpgcn.config import chosen_config
 from simpgcn.report import write_report
 from simpgcn.train_run import train_run
 
 PICTURE = Path(__file__).parent / "report.png"
-WIDTH, HEIGHT = 1160, 1130
+WIDTH, HEIGHT = 1160, 1240
 FLAGS = "--headless --no-sandbox --disable-gpu --hide-scrollbars --disable-background-networking"
 
 
@@ -46,7 +46,7 @@ def main() -> None:
     """Train, write the page, and take its picture in as few colours as it needs."""
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        run = train_run(Config().replace({"training": {"device": "cpu"}}), Path("demo"))
+        run = train_run(chosen_config([{"data": {"name": "demo"}, "training": {"device": "cpu"}}]), Path("demo"))
         page = Path(folder) / "report.html"
         write_report([run.folder], page)
         shot = Path(folder) / "shot.png"

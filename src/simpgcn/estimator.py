@@ -19,7 +19,17 @@ from simpgcn.nn.pretext import Task
 from simpgcn.nn.simp_conv import Gate
 from simpgcn.nn.simp_gcn import Form
 from simpgcn.runs import read_config, read_history, read_model, write_config, write_history, write_model
-from simpgcn.training import Epoch, Prediction, Trainer, calibrate, find_device, model_inputs, predict, prepare
+from simpgcn.training import (
+    Epoch,
+    Prediction,
+    Trainer,
+    calibrate,
+    find_device,
+    model_inputs,
+    predict,
+    predict_new_nodes,
+    prepare,
+)
 
 _SECTIONS = {
     "data": ("normalize_features", "absent_classes"),
@@ -167,6 +177,28 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         They are calibrated: the logits are divided by ``temperature_``, which the validation set chose in :meth:`fit`.
         """
         return self._predict(data).probabilities
+
+    def predict_new(self, known: Data, new: Data) -> Prediction:
+        """The prediction for nodes that were not there in training; nothing is trained again.
+
+        Their look-alikes are searched among the nodes of ``known``, the graph of :meth:`fit`, whose own predictions
+        do not change. See :func:`simpgcn.training.predict_new_nodes`.
+
+        Args:
+            known: The graph that was fitted.
+            new: ``x`` and ``edge_index``, optionally ``edge_weight``. The new nodes' numbers go on from those of the
+                known ones, and an edge (i, j) lets i take from j: an undirected one is there both ways. Edges from
+                known nodes are left out.
+
+        Returns:
+            ``probabilities`` ``[m, classes]``, ``predicted`` ``[m]``, ``trust`` and ``shares`` of the new nodes.
+        """
+        self._check_fitted()
+        check_width(known, self.n_features_in_)
+        device = find_device(self.device)
+        return predict_new_nodes(
+            self.model_, known, new, self._config, device, temperature=self.temperature_, cache=self.cache
+        )
 
     def predict(self, data: Data) -> np.ndarray:
         """The most probable class of every node."""

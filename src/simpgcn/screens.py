@@ -58,6 +58,19 @@ def show_understood(found: dict[str, Any]) -> None:
             Console().print(f"{kind}: {escape(sentence)}.", highlight=False)
 
 
+def show_new_nodes(found: dict[str, Any]) -> None:
+    """Print what was understood of the tables of new nodes."""
+    edges, left_out = found["edges"], found["columns_left_out"]
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in edges["dropped"].items())
+    sentences = [f"Put right: {sentence}" for sentence in found["repairs"]]
+    if left_out:
+        sentences.append(f"Columns not looked at: {', '.join(left_out)}")
+    if dropped:
+        sentences.append(f"Edges dropped, of {edges['listed']:,}: {dropped}")
+    for sentence in sentences:
+        Console().print(f"{escape(sentence)}.", highlight=False)
+
+
 def show_run(run: FinishedRun, report: Path | None = None) -> None:
     """Print what came out of a training."""
     metrics = run.metrics

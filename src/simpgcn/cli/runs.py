@@ -28,17 +28,19 @@ from simpgcn.cli.options import (
 )
 from simpgcn.config import chosen_config, parse_assignment, read_config_file
 from simpgcn.data.own_graph import is_own
+from simpgcn.data.tables import load_new_nodes
 from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import TrainingProgress
 from simpgcn.report import has_chart_library, write_report
 from simpgcn.screens import (
+    show_new_nodes,
     show_run,
     show_understood,
 )
 from simpgcn.train_run import resume_run, train_run
-from simpgcn.training import find_device, load_graph, model_inputs
+from simpgcn.training import find_device, load_graph, model_inputs, predict_new_nodes, pretext_pairs
 from simpgcn.training import predict as predict_nodes
 
 
@@ -114,21 +116,45 @@ def train(
 
 def predict(
     run: Annotated[Path, typer.Argument(help="A run folder.")],
+    nodes: Annotated[
+        Path | None, typer.Option(help="A table of nodes that were not there in training: predict for these.")
+    ] = None,
+    edges: Annotated[Path | None, typer.Option(help="A table of the new nodes' edges, to known or new ones.")] = None,
+    id: Id = None,
+    weights: Weights = None,
     out: Annotated[Path, typer.Option(help="Where to write: .csv or .parquet.")] = Path("predictions.csv"),
     device: Device = None,
     cache: Cache = True,
     json_output: Json = False,
 ) -> dict[str, Any]:
     """Write a trained model's prediction for every node: class, probabilities, trust."""
+    if nodes is None and any(option is not None for option in (edges, id, weights)):
+        raise SimPGCNError("--edges, --id and --weights are for new nodes: give their table with --nodes")
     config = runs.read_config(run)
     saved = runs.read_model(run, config)
     chosen = find_device(device or config.training.device)
     data = runs.run_graph(run)
     check_width(data, saved.num_features)
-    inputs, _ = model_inputs(data, config, chosen, cap_k=True, cache=cache)
-    table = runs.prediction_table(predict_nodes(saved.model.to(chosen), inputs, saved.temperature), data)
+    model = saved.model.to(chosen)
+    answer: dict[str, Any] = {"run": str(run), "predictions": str(out)}
+    if nodes is None:
+        pairs = pretext_pairs(config)  # as in training, whose search may be in the cache
+        inputs, _ = model_inputs(data, config, chosen, pairs=pairs, cap_k=True, cache=cache)
+        table = runs.prediction_table(predict_nodes(model, inputs, saved.temperature), data)
+    else:
+        if data.get("preparation") is None:
+            raise SimPGCNError(
+                f"{run} was trained on {config.data.name}, not on tables, so rows of {nodes} cannot be prepared as its "
+                "nodes were: use SimPGCNClassifier.predict_new in Python"
+            )
+        new = load_new_nodes(nodes, edges, data, id=id, weights=weights)
+        found = predict_new_nodes(model, data, new, config, chosen, temperature=saved.temperature, cache=cache)
+        table = runs.prediction_table(found, new)
+        answer["understood"] = new.understood
+        if not json_output:
+            show_new_nodes(new.understood)
     runs.write_table(table, out)
-    answer = {"run": str(run), "predictions": str(out), "nodes": table.num_rows}
+    answer["nodes"] = table.num_rows
     if json_output:
         print_json(answer)
     else:

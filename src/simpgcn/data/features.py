@@ -102,6 +102,38 @@ def with_values(x: Tensor, values: Tensor) -> Tensor:
     return torch.sparse_csr_tensor(x.crow_indices(), x.col_indices(), values, x.shape, check_invariants=False)
 
 
+def stack_rows(above: Tensor, below: Tensor) -> Tensor:
+    """The rows of two tables of features as one, in the layout of the first.
+
+    >>> stack_rows(torch.eye(2).to_sparse_csr(), torch.ones(1, 2)).to_dense().tolist()
+    [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
+    """
+    if not is_sparse(above):
+        return torch.cat([above, below.to_dense().to(above.dtype)])
+    above, below = as_csr(above), as_csr(below)
+    crow = torch.cat([above.crow_indices(), below.crow_indices()[1:] + above.values().numel()])
+    columns = torch.cat([above.col_indices(), below.col_indices()])
+    values = torch.cat([above.values(), below.values().to(above.dtype)])
+    shape = (above.size(0) + below.size(0), above.size(1))
+    return torch.sparse_csr_tensor(crow, columns, values, shape, check_invariants=False)
+
+
+def first_rows(x: Tensor, count: int) -> Tensor:
+    """The first rows of a table of features, without a copy.
+
+    >>> first_rows(torch.eye(3).to_sparse_csr(), 1).to_dense()
+    tensor([[1., 0., 0.]])
+    """
+    if count == x.size(0):
+        return x
+    if not is_sparse(x):
+        return x[:count]
+    crow = x.crow_indices()[: count + 1]
+    stored = int(crow[-1])
+    shape = (count, x.size(1))
+    return torch.sparse_csr_tensor(crow, x.col_indices()[:stored], x.values()[:stored], shape, check_invariants=False)
+
+
 def is_word_like(x: Tensor) -> bool:
     """Whether ``x`` looks like words: nothing negative, and mostly zeros.
 
@@ -109,6 +141,18 @@ def is_word_like(x: Tensor) -> bool:
     (True, False)
     """
     return bool((stored_values(x) >= 0).all()) and density(x) < _WORDS_DENSITY
+
+
+def binarize_choice(x: Tensor, mode: Choice = "auto") -> Choice:
+    """What ``auto`` comes to for these features, to be kept for rows that are added to them; see :func:`binarize`.
+
+    >>> binarize_choice(torch.eye(10)), binarize_choice(torch.randn(10, 10))
+    ('always', 'never')
+    """
+    _check_choice("binarize", mode)
+    if mode != "auto":
+        return mode
+    return "always" if is_word_like(x) else "never"
 
 
 def binarize(x: Tensor, mode: Choice = "auto") -> Tensor:
@@ -120,10 +164,21 @@ def binarize(x: Tensor, mode: Choice = "auto") -> Tensor:
     tensor([[0., 1.],
             [1., 0.]])
     """
-    _check_choice("binarize", mode)
-    if mode == "never" or (mode == "auto" and not is_word_like(x)):
+    if binarize_choice(x, mode) == "never":
         return x
     return with_values(x, (stored_values(x) != 0).to(torch.float32))
+
+
+def normalize_choice(x: Tensor, mode: Choice = "auto") -> Choice:
+    """What ``auto`` comes to for these features, to be kept for rows that are added to them; see :func:`row_normalize`.
+
+    >>> normalize_choice(torch.ones(1, 2)), normalize_choice(-torch.ones(1, 2))
+    ('always', 'never')
+    """
+    _check_choice("normalize_features", mode)
+    if mode != "auto":
+        return mode
+    return "never" if bool((stored_values(x) < 0).any()) else "always"
 
 
 def row_normalize(x: Tensor, mode: Choice = "auto") -> Tensor:
@@ -135,10 +190,9 @@ def row_normalize(x: Tensor, mode: Choice = "auto") -> Tensor:
     tensor([[0.2500, 0.7500],
             [0.0000, 0.0000]])
     """
-    _check_choice("normalize_features", mode)
-    values = stored_values(x)
-    if mode == "never" or (mode == "auto" and bool((values < 0).any())):
+    if normalize_choice(x, mode) == "never":
         return x
+    values = stored_values(x)
     if not is_sparse(x):
         total = x.abs().sum(dim=1, keepdim=True)
         return x / total.masked_fill_(total == 0, 1.0)

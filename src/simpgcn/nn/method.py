@@ -23,6 +23,8 @@ class Method:
         replicable: Whether several runs can be trained side by side: the inputs are those of every split, random
             numbers come from :mod:`simpgcn.nn.randomness`, and :func:`torch.vmap` knows all operations. Such a
             model's steps can be captured on a GPU, too.
+        new_nodes: Whether nodes can be added to a trained model's graph without a change for those that are there,
+            as long as these have no edges to them: what a node takes from others is its own row of the inputs.
     """
 
     settings: type
@@ -30,3 +32,4 @@ class Method:
     inputs: Callable[[Data, Any], tuple[Any, ...]]
     feature_graph: bool = False
     replicable: bool = False
+    new_nodes: bool = False

@@ -75,7 +75,9 @@ def _simpgcn_inputs(data: Data, settings: SimPGCNSettings) -> tuple[Tensor | Spa
 
 
 METHODS: dict[str, Method] = {
-    "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True, replicable=True),
+    "simpgcn": Method(
+        SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True, replicable=True, new_nodes=True
+    ),
     "lp": LP,
     "mlp": MLP,
     "gcn": GCN,

@@ -100,9 +100,11 @@ def _splits(run: RunRecord) -> np.ndarray:
 def _links(links: Surrounding, kept: Surrounding, taken_for: np.ndarray, predicted: np.ndarray) -> dict[str, Any]:
     n = len(predicted)
     classes = links.classes(taken_for, int(max(taken_for.max(), predicted.max())) + 1)
+    tied = 2 * classes
+    tied[np.arange(n), predicted] += 1  # of equally common classes, the predicted one
     return {
         "total": links.counts.astype(np.uint32),
-        "top": classes.argmax(axis=1).astype(np.int16),
+        "top": tied.argmax(axis=1).astype(np.int16),
         "top_count": classes.max(axis=1).astype(np.uint32),
         "agree": classes[np.arange(n), predicted].astype(np.uint32),
         "kept": kept.counts.astype(np.uint8),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,11 +14,11 @@ from torch_geometric.data import Data
 
 from simpgcn import runs
 from simpgcn.config import Config
-from simpgcn.data.features import as_csr, is_sparse, stored_values, with_values
 from simpgcn.errors import SimPGCNError
 from simpgcn.report.surroundings import Surrounding, surrounding
 from simpgcn.similarity import FeatureGraph
 from simpgcn.training import Epoch
+from simpgcn.training.problem import on_device
 
 SOURCES = ("graph", "look_alikes", "itself")
 
@@ -109,12 +108,10 @@ def with_look_alikes(data: Data, config: Config, *, cache: bool = True) -> Data:
     >>> with_look_alikes(load_dataset("demo"), Config(), cache=False).feature_edge_index.shape
     torch.Size([2, 40000])
     """
-    data = copy.copy(data)
-    x = as_csr(data.x) if is_sparse(data.x) else data.x
-    data.x = with_values(x, stored_values(x).to(torch.float32))
+    data = on_device(data, torch.device("cpu"))
     pairs = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
     return FeatureGraph(
-        min(config.similarity.k, x.size(0) - 1),
+        min(config.similarity.k, data.x.size(0) - 1),
         pairs=pairs,
         binarize=config.similarity.binarize,
         seed=config.similarity.seed,

@@ -19,30 +19,47 @@ PAIR_ENTRIES = 1 << 20
 
 
 class Comparable(NamedTuple):
-    """Rows to multiply, ``x``, and their squared lengths; ``whole`` numbers as they are, others at unit length."""
+    """Rows to multiply, ``x``, and their squared lengths; ``whole`` numbers as they are, others at unit length.
+
+    The first ``candidates`` of them can be neighbours. If that is not all, neighbours of the others are searched.
+    """
 
     x: Tensor
     norm2: Tensor
     whole: bool
+    candidates: int
+
+    def tie_rows(self, rows: Tensor) -> Tensor:
+        """The numbers that order equals for some rows: their own, and the same one for all that are no candidates.
+
+        What such a row finds does then not depend on the others it is searched with.
+        """
+        return rows.clamp(max=self.candidates)
+
+    @property
+    def own(self) -> bool:
+        """Whether the rows searched for are candidates themselves, and must not find themselves."""
+        return self.candidates == self.x.size(0)
 
 
-def comparable(x: Tensor) -> Comparable:
-    """``x`` in the form whose dot products are compared.
+def comparable(x: Tensor, candidates: int | None = None) -> Comparable:
+    """``x`` in the form whose dot products are compared; all rows are candidates if not said otherwise.
 
     >>> comparable(torch.tensor([[3.0, 4.0]])).norm2, comparable(torch.tensor([[0.3, 0.4]])).x
     (tensor([25.]), tensor([[0.6000, 0.8000]]))
     """
     x = compact(x)
+    candidates = x.size(0) if candidates is None else candidates
     values = stored_values(x)
     norm2 = _row_sums(with_values(x, values.double().square()))
     if bool((values == values.round()).all()) and float(norm2.max()) <= EXACT_NORM2:
-        return Comparable(with_values(x, values.to(torch.float32)), norm2.to(torch.float32), whole=True)
+        return Comparable(with_values(x, values.to(torch.float32)), norm2.to(torch.float32), True, candidates)
     length = norm2.sqrt()
     length.masked_fill_(length == 0, 1)
     per_value = length[csr_rows(x)] if is_sparse(x) else length.unsqueeze(1)
     # Unit by construction: the rounding of their lengths must not rank rows.
     unit = with_values(x, (values.double() / per_value).to(torch.float32))
-    return Comparable(unit, (norm2 > 0).to(torch.float32), whole=False)
+    return Comparable(unit, (norm2 > 0).to(torch.float32), False, candidates)
 
 
 def _row_sums(x: Tensor) -> Tensor:
@@ -51,20 +68,21 @@ def _row_sums(x: Tensor) -> Tensor:
     return torch.zeros(x.size(0), dtype=x.dtype, device=x.device).index_add_(0, csr_rows(x), x.values())
 
 
-def dots(x: Tensor, rows: Tensor) -> Tensor:
-    """The dot products ``[b, n]`` of some rows with all of them; of sparse ones on a CPU, the transpose is contiguous.
+def dots(x: Tensor, rows: Tensor, others: Tensor) -> Tensor:
+    """The dot products ``[b, n]`` of some rows with ``others``; of sparse ones on a CPU, the transpose is contiguous.
 
-    >>> dots(torch.eye(3).to_sparse_csr(), torch.tensor([1]))
+    >>> eye = torch.eye(3).to_sparse_csr()
+    >>> dots(eye, torch.tensor([1]), eye)
     tensor([[0., 1., 0.]])
     """
     if not is_sparse(x):
-        return x[rows] @ x.T
+        return x[rows] @ others.T
     if x.device.type != "cpu" or x.dtype != torch.float32:
-        return (x @ dense_rows(x, rows).T).T.contiguous()
+        return (others @ dense_rows(x, rows).T).T.contiguous()
     row, entry = _entries(x, rows)
     block = torch.zeros(x.size(1), rows.numel())
     block[x.col_indices()[entry], row] = x.values()[entry]
-    return sparse_product(x, block).T
+    return sparse_product(others, block).T
 
 
 def dense_rows(x: Tensor, rows: Tensor) -> Tensor:

@@ -25,7 +25,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from simpgcn.data.features import is_sparse, stored_values, with_values
+from simpgcn.data.features import first_rows, is_sparse, stored_values, with_values
 from simpgcn.similarity.dots import Comparable, comparable, dots, full_precision, pair_dots, rounding_bound
 from simpgcn.similarity.ties import first
 
@@ -71,30 +71,35 @@ def exact_neighbors(
     farthest: int,
     *,
     seed: int,
+    candidates: int | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Neighbors:
-    """The exact neighbours of every row of ``x``; see :func:`simpgcn.similarity.nearest_neighbors`."""
-    features = comparable(x)
-    n, device = x.size(0), x.device
+    """The exact neighbours of every row of ``x``; see :func:`simpgcn.similarity.nearest_neighbors`.
+
+    With ``candidates``, those of the rows after the first so many, among the first so many.
+    """
+    features = comparable(x, candidates)
+    start, device = candidates or 0, x.device
+    n = x.size(0) - start
     found = Neighbors(
         torch.empty(n, k, dtype=torch.long, device=device),
         torch.empty(n, k, device=device),
         torch.empty(n, farthest, dtype=torch.long, device=device),
         torch.empty(n, farthest, device=device),
     )
-    left = torch.arange(n, device=device)
+    left = torch.arange(start, x.size(0), device=device)
     for search in _passes(features, k, farthest):
+        if not left.numel():
+            break
         unproved = []
         for block in search(left, k, farthest, seed):
             for whole, part in zip(found, block.found, strict=True):
-                whole[block.rows] = part
+                whole[block.rows - start] = part
             unproved.append(block.rows[~block.proved])
             n -= block.rows.numel() - unproved[-1].numel()
             if on_progress is not None:
-                on_progress(1 - n / x.size(0))
+                on_progress(1 - n / (x.size(0) - start))
         left = torch.cat(unproved)
-        if not left.numel():
-            break
     return found
 
 
@@ -114,16 +119,17 @@ def _fused(features: Comparable, k: int, farthest: int) -> list[Pass]:
 
 
 def _whole(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
-    x, norm2, _ = features
-    divisor = norm2.masked_fill(norm2 == 0, 1)  # only where a zero row would divide 0 by 0
+    x, norm2, _, candidates = features
+    others = first_rows(x, candidates)
+    divisor = norm2[:candidates].masked_fill(norm2[:candidates] == 0, 1)  # only where a zero row would divide 0 by 0
     signed = bool((stored_values(x) < 0).any())
 
     def search(block: Tensor) -> Block:
-        key = dots(x, block)
+        key = dots(x, block, others)
         key = key.mul_(key.abs()) if signed else key.square_()
         key.div_(divisor)
-        near_key, near = _others(key, k, block, seed, largest=True)
-        far_key, far = _others(key, farthest, block, seed, largest=False)
+        near_key, near = _others(features, key, k, block, seed, largest=True)
+        far_key, far = _others(features, key, farthest, block, seed, largest=False)
         found = Neighbors(near, cosine(near_key, norm2[block]), far, cosine(far_key, norm2[block]))
         return Block(block, found, torch.ones_like(block, dtype=torch.bool))
 
@@ -144,10 +150,13 @@ def _side_by_side(search: Callable[[Tensor], Block], blocks: Sequence[Tensor]) -
         torch.set_num_threads(threads)  # what a thread sets holds for all those that start later
 
 
-def _others(score: Tensor, count: int, rows: Tensor, seed: int, *, largest: bool) -> tuple[Tensor, Tensor]:
+def _others(
+    features: Comparable, score: Tensor, count: int, rows: Tensor, seed: int, *, largest: bool
+) -> tuple[Tensor, Tensor]:
     """:func:`first` of each row's columns but its own."""
-    _mask_itself(score, rows, largest=largest)
-    return first(score, count, rows, seed, largest=largest)
+    if features.own:
+        _mask_itself(score, rows, largest=largest)
+    return first(score, count, features.tie_rows(rows), seed, largest=largest)
 
 
 def _mask_itself(score: Tensor, rows: Tensor, *, largest: bool) -> None:
@@ -157,25 +166,28 @@ def _mask_itself(score: Tensor, rows: Tensor, *, largest: bool) -> None:
 def _single(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
     """Candidates by float32 products, ranked in float64."""
     x = features.x
+    others = first_rows(x, features.candidates)
     bound = rounding_bound(x, bits=24)
     for block in rows.split(_block_rows(x)):
         with full_precision():
-            score = dots(x, block)
-        near_score, near, near_proved = _ranked(x, score, k, block, seed, bound, largest=True)
-        far_score, far, far_proved = _ranked(x, score, farthest, block, seed, bound, largest=False)
+            score = dots(x, block, others)
+        near_score, near, near_proved = _ranked(features, score, k, block, seed, bound, largest=True)
+        far_score, far, far_proved = _ranked(features, score, farthest, block, seed, bound, largest=False)
         yield Block(block, Neighbors(near, near_score, far, far_score), near_proved & far_proved)
 
 
 def _ranked(
-    x: Tensor, score: Tensor, count: int, rows: Tensor, seed: int, bound: float, *, largest: bool
+    features: Comparable, score: Tensor, count: int, rows: Tensor, seed: int, bound: float, *, largest: bool
 ) -> tuple[Tensor, Tensor, Tensor]:
-    _mask_itself(score, rows, largest=largest)
-    width = min(count + SLACK, score.size(1) - 1)
-    rough, columns = first(score, width, rows, seed, largest=largest)
+    if features.own:
+        _mask_itself(score, rows, largest=largest)
+    names, others = features.tie_rows(rows), score.size(1) - int(features.own)
+    width = min(count + SLACK, others)
+    rough, columns = first(score, width, names, seed, largest=largest)
     columns = columns.sort(dim=1).values
-    value = pair_dots(x, rows, columns).float()
-    value, chosen = first(value, count, rows, seed, largest=largest, columns=columns)
-    if count == 0 or width == score.size(1) - 1:
+    value = pair_dots(features.x, rows, columns).float()
+    value, chosen = first(value, count, names, seed, largest=largest, columns=columns)
+    if count == 0 or width == others:
         return value, chosen, torch.ones_like(rows, dtype=torch.bool)
     gap = value[:, -1] - rough[:, -1]
     return value, chosen, (gap if largest else -gap) > bound
@@ -184,10 +196,11 @@ def _ranked(
 def _double(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
     """All in float64, for rows with equals or nearly so."""
     x = with_values(features.x, stored_values(features.x).double())
+    others = first_rows(x, features.candidates)
     for block in rows.split(max(1, _block_rows(x) // 2)):
-        score = dots(x, block).float()
-        near_score, near = _others(score, k, block, seed, largest=True)
-        far_score, far = _others(score, farthest, block, seed, largest=False)
+        score = dots(x, block, others).float()
+        near_score, near = _others(features, score, k, block, seed, largest=True)
+        far_score, far = _others(features, score, farthest, block, seed, largest=False)
         yield Block(block, Neighbors(near, near_score, far, far_score), torch.ones_like(block, dtype=torch.bool))
 
 

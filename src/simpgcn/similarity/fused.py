@@ -11,7 +11,8 @@ passed over is bounded by its group's score and the rounding error of that produ
 which proves most rows' answers. For whole numbers float16 is exact, but most scores are equal, so the groups keep
 the extremes of (key, hash) packed into one integer.
 
-A row's own score and the zero rows that fill up the last group are left in: a group's extreme is then still a bound.
+A row's own score and the rows that fill up the last group, zeros or what is no candidate, are left in: a group's
+extreme is then still a bound.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def passes(features: Comparable, k: int, farthest: int) -> list[Pass]:
     entry_bytes = 2 if features.whole or not is_sparse(x) else 6
     free, _ = torch.cuda.mem_get_info(x.device)
     fits = x.size(0) * _padded_depth(x.size(1)) * entry_bytes <= free // 4
-    if not fits or x.size(0) < 4 * GROUP * (max(k, farthest) + 1 + slacks[0]):
+    if not fits or features.candidates < 4 * GROUP * (max(k, farthest) + 1 + slacks[0]):
         return []
     fused = Fused(features)
     return [partial(fused.search, slack=slack) for slack in slacks]
@@ -65,21 +66,23 @@ class Fused:
     """The tables of one set of features, and the search over them."""
 
     def __init__(self, features: Comparable) -> None:
-        x, norm2, self.whole = features
-        self.n, d = x.shape
+        x, norm2, self.whole, self.n = features
+        self.tie_rows = features.tie_rows
+        rows, d = x.shape
         self.groups = triton.cdiv(self.n, TILE) * (TILE // GROUP)
         self.depth = _padded_depth(d)
-        self.half = torch.zeros(self.groups * GROUP, self.depth, dtype=torch.float16, device=x.device)
+        filled = max(rows, self.groups * GROUP)
+        self.half = torch.zeros(filled, self.depth, dtype=torch.float16, device=x.device)
         if is_sparse(x):
             self.half[csr_rows(x), x.col_indices()] = x.values().half()
         else:
-            self.half[: self.n, :d] = x
+            self.half[:rows, :d] = x
         self.table = self.half if self.whole else (x.to_dense() if is_sparse(x) else x).contiguous()
         self.norm2 = norm2
         self.divisor = torch.ones(self.groups * GROUP, device=x.device)
-        self.divisor[: self.n] = norm2.masked_fill(norm2 == 0, 1)
+        self.divisor[: self.n] = norm2[: self.n].masked_fill(norm2[: self.n] == 0, 1)
         if not self.whole:
-            parts = zip(self.table.split(BLOCK_ROWS), self.half[: self.n, :d].split(BLOCK_ROWS), strict=True)
+            parts = zip(self.table.split(BLOCK_ROWS), self.half[:rows, :d].split(BLOCK_ROWS), strict=True)
             delta = torch.cat([(row - half).norm(dim=1) for row, half in parts]) * (1 + 2**-10)
             # The tensor cores may truncate where float32 arithmetic would round.
             self.error = delta + delta.max() * (1 + delta) + rounding_bound(self.table, bits=22)
@@ -109,7 +112,7 @@ class Fused:
         _group_extremes[grid](
             self.half,
             rows,
-            row_hash(rows, seed).int(),
+            row_hash(self.tie_rows(rows), seed).int(),
             self.divisor,
             high,
             low,
@@ -140,18 +143,19 @@ class Fused:
         within = torch.arange(GROUP, dtype=torch.int32, device=rows.device)
         columns = (chosen.int().sort(dim=1).values.unsqueeze(2) * GROUP + within).flatten(1)
         score = self._dots(rows, columns, torch.float32, largest=largest)
+        names = self.tie_rows(rows)
         passed_over = extreme[:, -1]
         if self.whole:
             score = score.mul_(score.abs()).div_(self.divisor[columns.long()])
-            key, picked = first(score, count, rows, seed, largest=largest, columns=columns)
-            last = ranked(key[:, -1], tie_order(rows, picked[:, -1], seed) >> 32, largest=largest)
+            key, picked = first(score, count, names, seed, largest=largest, columns=columns)
+            last = ranked(key[:, -1], tie_order(names, picked[:, -1], seed) >> 32, largest=largest)
             similarity = cosine(key, self.norm2[rows])
             proved = (last < (~passed_over if largest else passed_over)) | nothing_passed_over
         else:
             rough, places = top(score, min(count + RANKED_SLACK, score.size(1)), largest=largest)
             columns = columns.gather(1, places).sort(dim=1).values
             exact = self._dots(rows, columns, torch.float64, largest=largest).float()
-            similarity, picked = first(exact, count, rows, seed, largest=largest, columns=columns)
+            similarity, picked = first(exact, count, names, seed, largest=largest, columns=columns)
             sign = 1 if largest else -1
             proved = (sign * (similarity[:, -1] - passed_over) > self.error[rows]) | nothing_passed_over
             proved &= sign * (similarity[:, -1] - rough[:, -1]) > self.bound

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import torch
 from torch import Tensor
 
-from simpgcn.data.features import is_sparse, stored_values
+from simpgcn.data.features import as_csr, is_sparse, stack_rows, stored_values
 from simpgcn.errors import SimPGCNError
 from simpgcn.similarity.exact import Neighbors, exact_neighbors
 
@@ -18,6 +18,7 @@ def nearest_neighbors(
     *,
     farthest: int = 0,
     seed: int = 0,
+    among: Tensor | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Neighbors:
     r"""The ``k`` most and the ``farthest`` least similar rows of ``x``, by cosine similarity.
@@ -29,33 +30,45 @@ def nearest_neighbors(
     ``seed``, the same way on every device. Small whole numbers are compared exactly; other features as float32
     unit rows, whose dot products are added up in float64 and rounded to float32.
 
+    With ``among``, neighbours are searched among its rows, and numbered as they are. A row of ``x`` may then find
+    its equal, equal similarities are ordered in the same way for every row of ``x``, and what a row finds does not
+    depend on the rows beside it.
+
     Args:
         x: Features ``[n, d]``, dense or sparse CSR, on CPU or CUDA.
         k: Neighbours per row, most similar first.
         farthest: Least similar rows to return as well, least similar first.
         seed: Orders equal similarities.
+        among: Features ``[s, d]`` of those to search among; the rows of ``x`` themselves if left out.
         on_progress: Called with the share of rows done.
 
     >>> x = torch.tensor([[1.0, 0.0], [2.0, 0.1], [1.0, 2.0], [-1.0, 3.0]])
     >>> found = nearest_neighbors(x, k=1, farthest=1)
     >>> found.near.flatten().tolist(), found.far.flatten().tolist()
     ([1, 0, 3, 2], [3, 3, 0, 0])
+    >>> nearest_neighbors(torch.tensor([[0.0, 1.0]]), k=1, among=x).near
+    tensor([[3]])
     """
-    if x.dim() != 2:
-        raise SimPGCNError(f"features must be a table of n rows and d columns, not of shape {tuple(x.shape)}")
-    n = x.size(0)
+    for table in (x, x if among is None else among):
+        if table.dim() != 2:
+            raise SimPGCNError(f"features must be a table of n rows and d columns, not of shape {tuple(table.shape)}")
+    candidates = None if among is None else among.size(0)
+    others = max(x.size(0) - 1, 0) if candidates is None else candidates
     for name, count in (("k", k), ("farthest", farthest)):
-        if not 0 <= count < max(n, 1):
+        if not 0 <= count <= others:
+            found = f"each of the {x.size(0)} nodes has {others} others" if among is None else f"there are {others}"
             raise SimPGCNError(
-                f"{name} = {count} neighbours were asked for, but each of the {n} nodes has {max(n - 1, 0)} "
-                f"others: choose {name} between 0 and {max(n - 1, 0)}"
+                f"{name} = {count} neighbours were asked for, but {found}: choose {name} between 0 and {others}"
             )
-    if is_sparse(x) and x.layout != torch.sparse_csr:
-        x = x.coalesce().to_sparse_csr()
+    if among is not None:
+        if x.size(1) != among.size(1):
+            raise SimPGCNError(f"rows of {x.size(1)} features cannot be compared with rows of {among.size(1)}")
+        x = stack_rows(among, x)
+    x = as_csr(x) if is_sparse(x) else x
     if not _is_finite(stored_values(x)):
         raise SimPGCNError("the features hold NaN or infinite values: fill or drop them first")
     with torch.cuda.device_of(stored_values(x)):
-        return exact_neighbors(x, k, farthest, seed=seed, on_progress=on_progress)
+        return exact_neighbors(x, k, farthest, seed=seed, candidates=candidates, on_progress=on_progress)
 
 
 def _is_finite(values: Tensor) -> bool:

@@ -2,9 +2,10 @@
 
 from simpgcn.training.calibration import Calibration, calibrate
 from simpgcn.training.epoch import Epoch
+from simpgcn.training.new_nodes import predict_new_nodes
 from simpgcn.training.objective import Labels, Objective
 from simpgcn.training.prediction import Prediction, predict
-from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare, with_split
+from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare, pretext_pairs, with_split
 from simpgcn.training.replicas import alike, how_many, train_together
 from simpgcn.training.stopping import EarlyStopping
 from simpgcn.training.trainer import Trainer
@@ -25,7 +26,9 @@ __all__ = [
     "load_graph",
     "model_inputs",
     "predict",
+    "predict_new_nodes",
     "prepare",
+    "pretext_pairs",
     "train_together",
     "with_split",
 ]

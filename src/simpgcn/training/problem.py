@@ -98,8 +98,39 @@ def model_inputs(
 
     With ``cap_k``, a graph smaller than the one trained on has as many look-alikes as it can.
     """
+    data = with_feature_graph(data, config, device, pairs=pairs, cap_k=cap_k, cache=cache, on_progress=on_progress)
+    data.x = row_normalize(data.x, config.data.normalize_features)
+    return find_method(config.model_name).inputs(data, config.model), data
+
+
+def with_feature_graph(
+    data: Data,
+    config: Config,
+    device: torch.device,
+    *,
+    pairs: int = 0,
+    cap_k: bool = False,
+    cache: bool = True,
+    on_progress: Callable[[float], None] | None = None,
+) -> Data:
+    """A copy of the graph on a device, checked, with its feature graph if the model has use for one."""
     check_graph(data)
-    method = find_method(config.model_name)
+    data = on_device(data, device)
+    if find_method(config.model_name).feature_graph:
+        n = data.x.size(0)
+        data = FeatureGraph(
+            min(config.similarity.k, n - 1) if cap_k else config.similarity.k,
+            pairs=pairs,
+            binarize=config.similarity.binarize,
+            seed=config.similarity.seed,
+            cache=cache,
+            on_progress=on_progress,
+        )(data)
+    return data
+
+
+def on_device(data: Data, device: torch.device) -> Data:
+    """A copy of the graph whose features, edges and weights are on a device, in the types that models read."""
     data = copy.copy(data)
     x = as_csr(data.x) if is_sparse(data.x) else data.x
     data.x = with_values(x, stored_values(x).to(torch.float32)).to(device)
@@ -107,17 +138,16 @@ def model_inputs(
     if data.get("edge_weight") is not None:
         data.edge_weight = data.edge_weight.to(device, torch.float32)
     data.num_nodes = x.size(0)
-    if method.feature_graph:
-        data = FeatureGraph(
-            min(config.similarity.k, x.size(0) - 1) if cap_k else config.similarity.k,
-            pairs=pairs,
-            binarize=config.similarity.binarize,
-            seed=config.similarity.seed,
-            cache=cache,
-            on_progress=on_progress,
-        )(data)
-    data.x = row_normalize(data.x, config.data.normalize_features)
-    return method.inputs(data, config.model), data
+    return data
+
+
+def pretext_pairs(config: Config) -> int:
+    """How many most and least similar nodes per node the pretext task of a configuration asks for.
+
+    >>> pretext_pairs(Config()), pretext_pairs(Config().replace({"model": {"pretext_weight": 0}}))
+    (5, 0)
+    """
+    return config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
 
 
 def prepare(
@@ -138,7 +168,7 @@ def prepare(
     check_labels(data, config.data.absent_classes)
     device = find_device(config.training.device)
     start = time.perf_counter()
-    wanted = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
+    wanted = pretext_pairs(config)
     inputs, data = model_inputs(data, config, device, pairs=wanted, cache=cache, on_progress=on_progress)
     seconds = time.perf_counter() - start
     return Problem(

@@ -75,4 +75,4 @@ class ACMGCN(nn.Module):
         return self.second(F.dropout(x, self.dropout, self.training), structure)
 
 
-METHOD = Method(ACMGCNSettings, ACMGCN, matrix_inputs)
+METHOD = Method(ACMGCNSettings, ACMGCN, matrix_inputs, new_nodes=True)

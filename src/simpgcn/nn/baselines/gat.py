@@ -53,4 +53,4 @@ def _gat_inputs(data: Data, settings: GATSettings) -> tuple[Tensor, Tensor]:
     return layer_features(data.x), data.edge_index.flip(0)
 
 
-METHOD = Method(GATSettings, GAT, _gat_inputs)
+METHOD = Method(GATSettings, GAT, _gat_inputs, new_nodes=True)

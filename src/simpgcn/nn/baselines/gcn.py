@@ -61,6 +61,6 @@ def _both_inputs(data: Data, settings: GCNSettings) -> tuple[Tensor, Tensor]:
     return layer_features(data.x), both.matrix
 
 
-GCN = Method(GCNSettings, build_gcn, gcn_inputs)
-KNN_GCN = Method(GCNSettings, build_gcn, _feature_graph_inputs, feature_graph=True)
-BOTH_GCN = Method(GCNSettings, build_gcn, _both_inputs, feature_graph=True)
+GCN = Method(GCNSettings, build_gcn, gcn_inputs, new_nodes=True)
+KNN_GCN = Method(GCNSettings, build_gcn, _feature_graph_inputs, feature_graph=True, new_nodes=True)
+BOTH_GCN = Method(GCNSettings, build_gcn, _both_inputs, feature_graph=True, new_nodes=True)

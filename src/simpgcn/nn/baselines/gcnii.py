@@ -73,5 +73,5 @@ class GCNII(nn.Module):
         return [{"params": linear}, {"params": list(self.convs.parameters()), **own}]
 
 
-METHOD = Method(GCNIISettings, GCNII, gcn_inputs)
+METHOD = Method(GCNIISettings, GCNII, gcn_inputs, new_nodes=True)
 STAR = replace(METHOD, settings=GCNIIStarSettings)

@@ -78,5 +78,5 @@ def matrix_inputs(data: Data, settings: object) -> tuple[Tensor, SparseMatrix]:
     return data.x.to_dense(), structure_propagation(data.edge_index, data.num_nodes, data.edge_weight)
 
 
-APPNP = Method(APPNPSettings, PropagatedMLP, matrix_inputs)
+APPNP = Method(APPNPSettings, PropagatedMLP, matrix_inputs, new_nodes=True)
 GPRGNN = replace(APPNP, settings=GPRGNNSettings)

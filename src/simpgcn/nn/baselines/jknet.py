@@ -27,4 +27,4 @@ def build_jknet(in_channels: int, out_channels: int, settings: JKNetSettings) ->
     return build_gcn(in_channels, out_channels, settings, jk="cat")
 
 
-JKNET = Method(JKNetSettings, build_jknet, gcn_inputs)
+JKNET = Method(JKNetSettings, build_jknet, gcn_inputs, new_nodes=True)

@@ -34,4 +34,4 @@ def _inputs(data: Data, settings: MLPSettings) -> tuple[Tensor]:
     return (data.x.to_dense(),)
 
 
-MLP = Method(MLPSettings, build_mlp, _inputs)
+MLP = Method(MLPSettings, build_mlp, _inputs, new_nodes=True)

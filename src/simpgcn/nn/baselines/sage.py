@@ -29,4 +29,4 @@ def build_sage(in_channels: int, out_channels: int, settings: SAGESettings) -> n
     return GraphSAGE(in_channels, settings.hidden_channels, settings.num_layers, out_channels, dropout=settings.dropout)
 
 
-SAGE = Method(SAGESettings, build_sage, edge_inputs)
+SAGE = Method(SAGESettings, build_sage, edge_inputs, new_nodes=True)

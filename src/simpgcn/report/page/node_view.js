@@ -148,7 +148,7 @@ function bowTie(nodes, node) {
     const links = nodes.links(node, kind);
     links.others.forEach((other, place) => {
       const share = links.others.length === 1 ? 0 : place / (links.others.length - 1) - 0.5;
-      const angle = share * Math.PI * 0.86;
+      const angle = share * Math.PI * Math.min(0.86, 0.12 * links.others.length);
       const [ox, oy] = [x + side * (60 + radius * Math.cos(angle)), y + (radius + 4) * Math.sin(angle)];
       const opacity = links.similarity ? Math.max(0.15, links.similarity[place]) : 0.7;
       lines.push(draw("line", { x1: x, y1: y, x2: ox, y2: oy, class: "link", opacity: opacity.toFixed(2) }));
