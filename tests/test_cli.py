@@ -152,7 +152,7 @@ def test_direction_reaches_training_and_prediction(simpgcn, mirror, monkeypatch)
     monkeypatch.setattr("simpgcn.training.problem.load_dataset", spy)
     for directed in (True, False):
         choice = f"data.directed={str(directed).lower()}"
-        simpgcn("train", "texas", *QUICK, "--set", choice, "--out", choice)
+        simpgcn("train", "texas", *QUICK, "--set", choice, "--out", choice, "--no-report")
         simpgcn("predict", choice)
     assert asked == [True, True, False, False]
     written = [Path(f"data.directed={d}/predictions.parquet") for d in ("true", "false")]
