@@ -164,3 +164,12 @@ def test_a_folder_without_temperature_has_probabilities_as_they_are(clf, small, 
         ((loaded.predict_proba(small) ** (1 / clf.temperature_)).sum(axis=1, keepdims=True)).repeat(3, axis=1),
         rtol=1e-4,
     )
+
+
+def test_a_temperature_that_is_none_is_told(clf, small, tmp_path):
+    clf.fit(small).save(tmp_path / "run")
+    path = tmp_path / "run" / "model.safetensors"
+    meta = {"num_features": 60, "num_classes": 3, "temperature": 0}
+    save_file(load_file(path), path, {"simpgcn": json.dumps(meta)})
+    with pytest.raises(SimPGCNError, match="does not fit"):
+        SimPGCNClassifier.load(tmp_path / "run")

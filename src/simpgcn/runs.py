@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -85,7 +86,7 @@ def run_graph(folder: Path) -> Data:
         return read_own_graph(folder)
     if config.data.name is None:
         raise SimPGCNError(
-            f"{folder} was trained from Python on a graph it does not hold: use SimPGCNClassifier.load there"
+            f"{folder} was trained from Python on data of its own and does not hold it: use SimPGCNClassifier.load"
         )
     return load_graph(config)
 
@@ -106,6 +107,8 @@ def read_model(folder: Path, config: Config) -> SavedModel:
     try:
         num_features, num_classes = meta["num_features"], meta["num_classes"]
         temperature = float(meta.get("temperature", 1.0))  # of folders without one, the probabilities as they are
+        if not 0 < temperature < math.inf:
+            raise ValueError("no temperature")
         model = find_method(config.model_name).build(num_features, num_classes, config.model)
         model.load_state_dict(
             {name.removeprefix("model."): value for name, value in tensors.items() if name.startswith("model.")}

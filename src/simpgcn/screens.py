@@ -32,11 +32,19 @@ def show_understood(found: dict[str, Any]) -> None:
     """Print what was understood of a user's tables."""
     table = Table(show_header=False, title="What was understood", title_justify="left")
     nodes, edges, labels = found["nodes"], found["edges"], found["labels"]
-    table.add_row("nodes", f"{nodes['used']:,} of {nodes['rows']:,} rows, id in {escape(repr(found['id']))}")
+    id_column = f", id in {escape(repr(found['id']))}" if found["id"] else ""
+    table.add_row("nodes", f"{nodes['used']:,} of {nodes['rows']:,} rows" + id_column)
     for kind in ("number", "category", "text", "date"):
         named = [f"{column['name']} ({column['features']})" for column in found["columns"] if column["kind"] == kind]
         if named:
             table.add_row(kind, escape(", ".join(named)))
+    filled = [
+        f"{column['name']} {column['missing']:,}"
+        for column in found["columns"]
+        if column["missing"] and column["features"]
+    ]
+    if filled:
+        table.add_row("missing values filled", escape(", ".join(filled)))
     left_out = [f"{column['name']}: {column['why']}" for column in found["columns"] if column["kind"] == "ignored"]
     if left_out:
         table.add_row("left out", escape("\n".join(left_out)))
@@ -50,7 +58,7 @@ def show_understood(found: dict[str, Any]) -> None:
         within = f"{found['homophily']:.1%} (by chance {found['homophily_by_chance']:.1%})"
         table.add_row("edges within a class", within)
     shares = ", ".join(f"{name} {count:,}" for name, count in labels["classes"].items())
-    table.add_row(f"label {escape(repr(found['label']))}", escape(shares))
+    table.add_row(f"label {escape(repr(found['label']))}" if found["label"] else "labels", escape(shares))
     table.add_row("to predict", f"{labels['unlabelled']:,} nodes without a label")
     Console().print(table)
     for kind, sentences in (("Put right", found["repairs"]), ("Note", found["warnings"])):

@@ -83,6 +83,8 @@ def resume_run(
 ) -> FinishedRun:
     """Go on with an interrupted or killed run from its last checkpoint, to the same result as without a break."""
     config = runs.read_config(folder)
+    if config.data.name is None:
+        raise SimPGCNError(f"{folder} was trained from Python on data of its own: fit it again there")
     if (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder):
         raise SimPGCNError(f"{folder} is finished: there is nothing to resume")
     load = partial(runs.run_graph, folder)

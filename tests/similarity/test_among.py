@@ -134,3 +134,21 @@ def test_the_fused_search_agrees(monkeypatch, kind):
         for whole, part in zip(expected, block.found, strict=True):
             assert torch.equal(whole[rows], part[block.proved].cpu())
     assert proved > 30
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_nothing_larger_than_a_block_is_made(monkeypatch, sparse):
+    monkeypatch.setattr(exact, "BLOCK_ENTRIES", 20_000)
+    made = []
+    dots = exact.dots
+
+    def spy(x, rows, others):
+        product = dots(x, rows, others)
+        made.append(product.numel())
+        return product
+
+    monkeypatch.setattr(exact, "dots", spy)
+    stored = (torch.rand(1000, 30) < 0.1).float()
+    nearest_neighbors(torch.ones(300, 30), 3, among=stored.to_sparse_csr() if sparse else stored + torch.rand(1000, 30))
+    assert max(made) <= 20_000
+    assert sum(made) >= 300_000

@@ -9,6 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from simpgcn.config import parse_assignment
+from simpgcn.data.own_graph import is_own
+from simpgcn.data.tables.read_table import TABLE_ENDINGS
 from simpgcn.errors import SimPGCNError
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object, and only that.")]
@@ -38,9 +40,9 @@ def table_changes(
     >>> table_changes(Path("nodes.csv"), None, "topic", None, None, None, None)
     {'data': {'name': 'nodes.csv'}, 'tables': {'label': 'topic'}}
     """
+    if nodes is not None and not is_own(str(nodes)):
+        raise SimPGCNError(f"{nodes} is no table: its name must end in {', '.join(TABLE_ENDINGS)}")
     tables = {"edges": edges and str(edges), "label": label, "id": id, "features": features, "weights": weights}
-    if nodes is None and any(value is not None for value in tables.values()):
-        raise SimPGCNError("the options for tables need the table of nodes: give it with --nodes")
     return without_none({"data": {"name": nodes and str(nodes), "directed": directed}, "tables": tables})
 
 

@@ -131,9 +131,9 @@ def predict(
     if nodes is None and any(option is not None for option in (edges, id, weights)):
         raise SimPGCNError("--edges, --id and --weights are for new nodes: give their table with --nodes")
     config = runs.read_config(run)
-    saved = runs.read_model(run, config)
     chosen = find_device(device or config.training.device)
     data = runs.run_graph(run)
+    saved = runs.read_model(run, config)
     check_width(data, saved.num_features)
     model = saved.model.to(chosen)
     answer: dict[str, Any] = {"run": str(run), "predictions": str(out)}

@@ -13,8 +13,10 @@ from simpgcn.errors import SimPGCNError
 _PARTS = {"train_mask": "training", "val_mask": "validation", "test_mask": "test"}
 
 
-def check_graph(data: Data) -> None:
+def check_graph(data: Data, num_nodes: int | None = None) -> None:
     """Raise unless ``data`` has finite features and edges between nodes that exist.
+
+    Edges may name ``num_nodes`` nodes; as many as there are rows of features if left out.
 
     >>> check_graph(Data(x=torch.ones(2, 1), edge_index=torch.tensor([[0], [5]])))
     Traceback (most recent call last):
@@ -35,12 +37,13 @@ def check_graph(data: Data) -> None:
     index = data.get("edge_index")
     if index is None or index.dim() != 2 or index.size(0) != 2 or index.dtype != torch.long:
         raise SimPGCNError("the graph has no edges: data.edge_index must be a [2, e] tensor of node numbers (long)")
-    bad = ((index < 0) | (index >= x.size(0))).any(dim=0).nonzero().flatten()
+    num_nodes = x.size(0) if num_nodes is None else num_nodes
+    bad = ((index < 0) | (index >= num_nodes)).any(dim=0).nonzero().flatten()
     if bad.numel():
         edge = int(bad[0])
         raise SimPGCNError(
             f"edge {edge} goes from node {int(index[0, edge])} to node {int(index[1, edge])}, but the nodes are "
-            f"0 to {x.size(0) - 1}: drop it or add the node"
+            f"0 to {num_nodes - 1}: drop it or add the node"
         )
     weight = data.get("edge_weight")
     if weight is not None:

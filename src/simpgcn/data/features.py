@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from simpgcn.errors import SimPGCNError
@@ -70,6 +71,18 @@ def as_csr(x: Tensor) -> Tensor:
     if x.layout == torch.sparse_coo:
         return x.coalesce().to_sparse_csr()
     return _csr(x, x.bool())
+
+
+def from_scipy_csr(matrix: sparse.csr_array) -> Tensor:
+    """A SciPy matrix as a CSR tensor of float32.
+
+    >>> from_scipy_csr(sparse.eye_array(2, format="csr")).to_dense().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    matrix.sort_indices()
+    rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
+    values = torch.from_numpy(matrix.data.astype(np.float32))
+    return torch.sparse_csr_tensor(rows, columns, values, matrix.shape, check_invariants=False)
 
 
 def _csr(x: Tensor, nonzero: Tensor) -> Tensor:

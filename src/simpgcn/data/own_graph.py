@@ -17,6 +17,7 @@ import pyarrow.parquet
 from torch_geometric.data import Data
 
 from simpgcn.data.graph_file import read_graph, write_graph
+from simpgcn.data.ogb_folder import is_ogb_folder
 from simpgcn.data.tables.read_table import is_table_path
 from simpgcn.errors import SimPGCNError
 from simpgcn.files import replacing
@@ -30,7 +31,7 @@ def is_own(name: str) -> bool:
     >>> is_own("customers.csv"), is_own("cora"), is_own("attacked.npz")
     (True, False, False)
     """
-    return is_table_path(name) or (Path(name) / "raw").is_dir()
+    return is_table_path(name) or is_ogb_folder(name)
 
 
 def is_file_name(name: str) -> bool:

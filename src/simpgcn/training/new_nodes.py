@@ -110,7 +110,7 @@ def _check_new(known: Data, new: Data) -> None:
         raise SimPGCNError("there are no new nodes: new.x must hold one row of features for each of them")
     if new.x.size(1) != known.x.size(1):
         raise SimPGCNError(f"the new nodes have {new.x.size(1)} features, but the known ones have {known.x.size(1)}")
-    check_graph(Data(x=stack_rows(known.x, new.x), edge_index=new.edge_index, edge_weight=new.get("edge_weight")))
+    check_graph(new, num_nodes=known.x.size(0) + new.x.size(0))
 
 
 def _with_rows(graph: Data, own: Data, n: int) -> tuple[Tensor, Tensor | None]:

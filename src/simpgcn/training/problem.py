@@ -14,6 +14,7 @@ from simpgcn.config import Config
 from simpgcn.data.catalog import load_dataset
 from simpgcn.data.checks import check_graph, check_labels
 from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_values, with_values
+from simpgcn.data.ogb_folder import is_ogb_folder, load_ogb_folder
 from simpgcn.data.tables import is_table_path, load_tables
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
@@ -55,6 +56,10 @@ def load_graph(config: Config) -> Data:
             directed=settings.directed,
             split=settings.split,
             split_kind=settings.split_kind or "random",
+        )
+    if is_ogb_folder(settings.name):
+        return load_ogb_folder(
+            settings.name, directed=settings.directed, split=settings.split, split_kind=settings.split_kind
         )
     if given := [name for name, value in vars(config.tables).items() if value is not None]:
         raise SimPGCNError(

@@ -77,6 +77,17 @@ def test_new_nodes_from_tables(simpgcn):
     assert pyarrow.parquet.read_table("known.parquet").equals(pyarrow.parquet.read_table("run/predictions.parquet"))
 
 
+@pytest.mark.parametrize("nodes", [(), ("--nodes", "new.csv")])
+def test_the_look_alikes_of_training_are_not_searched_again(simpgcn, monkeypatch, nodes):
+    simpgcn(*TRAIN)
+
+    def fail(*_, **__):
+        raise AssertionError("searched again")
+
+    monkeypatch.setattr("simpgcn.similarity.cache.nearest_neighbors", fail)
+    assert simpgcn("predict", "run", *nodes)[0] == 0
+
+
 def test_json_says_what_was_understood(simpgcn):
     simpgcn(*TRAIN)
     code, out, _ = simpgcn("predict", "run", "--nodes", "new.csv", "--edges", "new_edges.csv", "--json")

@@ -36,13 +36,14 @@ _ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|uuid|guid|index|idx|nr|no)$|[a-z](I
 
 
 class Column(NamedTuple):
-    """A column's kind, what else is needed to read it, why it is ignored, and what had to be put right."""
+    """A column's kind, what else is needed to read it, why it is ignored, what had to be put right, what is missing."""
 
     name: str
     kind: str
     how: dict[str, Any] = {}  # noqa: RUF012 - never changed
     why: str = ""
     repair: str = ""
+    missing: int = 0
 
 
 def column_kind(name: str, column: Any, *, asked: bool = False) -> Column:
@@ -51,9 +52,19 @@ def column_kind(name: str, column: Any, *, asked: bool = False) -> Column:
     >>> column_kind("age", pa.array(["31", "47", ""])).kind, column_kind("city", pa.array(["Rome", "Oslo"])).kind
     ('number', 'category')
     >>> column_kind("born", pa.array(["1.2.1990", "13.4.1985"])).how
-    {'format': '%d.%m.%Y'}
+    {'date_format': '%d.%m.%Y'}
     """
     array = whole(column)
+    found = _kind(name, array, asked)
+    if found.kind in ("number", "date"):
+        parsed = (
+            parse_numbers(array, found.how["decimal"]) if "decimal" in found.how else parse_dates(array, **found.how)
+        )
+        return found._replace(missing=int(np.isnan(parsed.numbers).sum()))
+    return found._replace(missing=without_missing_marks(array).null_count)
+
+
+def _kind(name: str, array: pa.Array, asked: bool) -> Column:
     kind = array.type
     if pa.types.is_null(kind):
         return Column(name, "ignored", why="every value is missing")
@@ -73,7 +84,7 @@ def column_kind(name: str, column: Any, *, asked: bool = False) -> Column:
     if pa.types.is_boolean(kind):
         return Column(name, "category")
     if pa.types.is_temporal(kind) and not pa.types.is_duration(kind) and not pa.types.is_time(kind):
-        return Column(name, "date", {"format": "iso"})
+        return Column(name, "date", {"date_format": "iso"})
     if pa.types.is_integer(kind) and not asked and _counts_rows(name, array, there, distinct):
         return Column(name, "ignored", why="it looks like an identifier")
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
@@ -115,7 +126,7 @@ def _date(name: str, array: pa.Array, parsed: Parsed, date_format: str) -> Colum
     repair = _said(name, "date", array, parsed)
     if date_format == "%d/%m/%Y" and parse_dates(array, "%m/%d/%Y").wrong.sum() <= parsed.wrong.sum():
         repair = f"the dates of {name!r} are read with the day before the month" + (f"; {repair}" if repair else "")
-    return Column(name, "date", {"format": date_format}, repair=repair)
+    return Column(name, "date", {"date_format": date_format}, repair=repair)
 
 
 def _said(name: str, kind: str, array: pa.Array, parsed: Parsed) -> str:
@@ -124,9 +135,9 @@ def _said(name: str, kind: str, array: pa.Array, parsed: Parsed) -> str:
     if not count:
         return ""
     row = int(parsed.wrong.argmax())
-    values = "value" if count == 1 else "values"
+    values = "value that is" if count == 1 else "values that are"
     first = f"first {array[row].as_py()!r} in row {row + 1}"
-    return f"the column {name!r} holds {count} {values} that are no {kind}, {first}: taken as missing"
+    return f"the column {name!r} holds {count} {values} no {kind}, {first}: taken as missing"
 
 
 def _counts_rows(name: str, array: pa.Array, there: int, distinct: int) -> bool:

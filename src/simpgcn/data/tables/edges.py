@@ -90,7 +90,7 @@ def _opened(source: Any, index: IdIndex, repairs: list[str]) -> TableStream:
     stream = open_table(source, "edges", repairs)
     if len(stream.columns) < 2:
         raise SimPGCNError(f"{stream.name} has a single column {stream.columns[0]!r}: an edge needs two ids a row")
-    if stream.is_text and (IdIndex(index.ids).rows(pa.array(stream.columns[:2])) >= 0).all():
+    if stream.is_text and index.has(stream.columns[:2]):
         repairs.append(f"{stream.name} has no header line: its first line is taken as an edge")
         stream = open_table(source, "edges", repairs, header=False)
     return stream
@@ -175,12 +175,13 @@ class _Ends:
             repairs.append(f"{name}: {self.index.mended} ends written like {written!r} are taken as {meant!r}")
         if self.unknown:
             repairs.append(
-                f"{name}: {self.unknown} edges with an id that no node has dropped, first {self.first_unknown}"
+                f"{name}: edges with an id that no node has are dropped ({self.unknown}, first {self.first_unknown})"
             )
         keys, weight, loops, again = self._once(directed)
-        edge_index, weight = _both_ways(keys, weight, len(self.index.ids), directed)
+        edge_index = _both_ways(keys, len(self.index.ids), directed)
         scale = None
         if weight is not None:
+            weight = weight if directed else np.concatenate([weight, weight])
             scale = weight_scale or (float(weight.mean()) if weight.size else 1.0)
         reasons = {
             "missing id": self.missing,
@@ -232,15 +233,13 @@ def _firsts(keys: np.ndarray) -> np.ndarray:
     return first
 
 
-def _both_ways(keys: np.ndarray, weight: np.ndarray | None, n: int, directed: bool) -> tuple[Tensor, np.ndarray | None]:
+def _both_ways(keys: np.ndarray, n: int, directed: bool) -> Tensor:
+    """The ends of the edges; of undirected ones first one way round, then the other."""
+    count = keys.size
+    edge_index = torch.empty(2, count if directed else 2 * count, dtype=torch.long)
+    source, target = edge_index.numpy()
+    np.floor_divide(keys, n, out=source[:count])
+    np.remainder(keys, n, out=target[:count])
     if not directed:
-        keys = np.concatenate([keys, keys % n * n + keys // n])
-        if weight is None:
-            keys.sort()
-        else:
-            order = keys.argsort()
-            keys, weight = keys[order], np.concatenate([weight, weight])[order]
-    edge_index = torch.empty(2, keys.size, dtype=torch.long)
-    np.floor_divide(keys, n, out=edge_index[0].numpy())
-    np.remainder(keys, n, out=edge_index[1].numpy())
-    return edge_index, weight
+        source[count:], target[count:] = target[:count], source[:count]
+    return edge_index

@@ -94,6 +94,10 @@ class IdIndex:
                 self.example = (texts[first].as_py(), str(self.ids[int(rows[unknown[first]])].as_py()))
         return rows
 
+    def has(self, texts: list[str]) -> bool:
+        """Whether all these are ids, letter for letter."""
+        return bool((_index_in(self._as_ids(pa.array(texts)), self.ids) >= 0).all())
+
     def _as_ids(self, given: pa.Array) -> pa.Array:
         """The given ids in the type of the known ones; what does not fit is null."""
         if given.type == self.ids.type:

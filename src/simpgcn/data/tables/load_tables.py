@@ -8,6 +8,7 @@ from typing import Any
 from torch_geometric.data import Data
 
 from simpgcn.data.splits import SplitKind, apply_split
+from simpgcn.data.tables.advice import column_warnings
 from simpgcn.data.tables.column_kinds import Column, column_kind
 from simpgcn.data.tables.edges import no_edges, read_edges
 from simpgcn.data.tables.ids import as_ids, find_id_column, sorted_unique
@@ -90,7 +91,21 @@ def load_tables(
         "weight_scale": found.weight_scale,
         "directed": directed,
     }
-    data.understood = describe(data, table, columns, found, content, repairs, labels.warnings)
+    warnings = [*labels.warnings, *column_warnings(content, columns, labels)]
+    data.understood = describe(
+        data,
+        found,
+        name=table.name,
+        rows=table.content.num_rows,
+        id=id_column,
+        label=label,
+        columns=columns,
+        learned=learned,
+        weights=weights,
+        directed=directed,
+        repairs=repairs,
+        warnings=warnings,
+    )
     return data
 
 

@@ -24,11 +24,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import torch
 from scipy import sparse
 from torch import Tensor
 
-from simpgcn.data.features import compact
+from simpgcn.data.features import compact, from_scipy_csr
 from simpgcn.data.tables.column_kinds import Column
 from simpgcn.data.tables.text_words import learn_words, word_features
 from simpgcn.data.tables.values import parse_dates, parse_numbers, whole, without_missing_marks
@@ -68,11 +67,7 @@ def prepare_features(table: pa.Table, learned: Sequence[dict[str, Any]]) -> Tens
         )
     prepare = {"number": _numbers, "date": _numbers, "category": _categories, "text": _words}
     blocks = [prepare[column["kind"]](whole(table[column["name"]]), column) for column in learned]
-    joined = sparse.hstack(blocks, format="csr", dtype=np.float32)
-    joined.sort_indices()
-    rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in (joined.indptr, joined.indices))
-    values = torch.from_numpy(joined.data)
-    return compact(torch.sparse_csr_tensor(rows, columns, values, joined.shape, check_invariants=False))
+    return compact(from_scipy_csr(sparse.hstack(blocks, format="csr", dtype=np.float32)))
 
 
 def feature_names(learned: Sequence[dict[str, Any]]) -> list[str]:
@@ -97,7 +92,7 @@ def feature_names(learned: Sequence[dict[str, Any]]) -> list[str]:
 
 def _parsed(array: pa.Array, how: dict[str, Any]) -> np.ndarray:
     if how["kind"] == "date":
-        return parse_dates(array, how["format"]).numbers
+        return parse_dates(array, how["date_format"]).numbers
     return parse_numbers(array, how["decimal"]).numbers
 
 
