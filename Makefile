@@ -23,7 +23,7 @@ test: .venv
 
 # What the tests of the report page look at it with; Debian's, and only where it is missing.
 browser:
-	command -v chromium chromedriver >/dev/null || { apt-get update -q && apt-get install -qy chromium chromium-driver; }
+	{ command -v chromium && command -v chromedriver; } || { apt-get update -q && apt-get install -qy chromium chromium-driver; }
 
 # The README's picture of a report.
 picture: .venv browser

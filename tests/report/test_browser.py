@@ -183,6 +183,9 @@ def test_a_neighbour_is_one_click_away_and_so_is_the_way_back(open_page):
     wait(browser, "return document.getElementById('node').dataset.node === 'customer 100'")
     find(browser, "nav a[href='#errors']").click()
     assert shown(browser) == "customer 100"
+    for address, id in (("#node=gone", "gone"), ("#node=100%", "100%")):
+        browser.execute_script("location.hash = arguments[0]", address)
+        wait(browser, "return document.getElementById('node').textContent === arguments[0]", f"There is no node {id}.")
 
 
 def test_the_node_view_says_what_the_run_says(open_page, make_record):

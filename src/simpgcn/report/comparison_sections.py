@@ -80,7 +80,7 @@ def comparison_sections(runs: list[dict[str, Any]]) -> list[Section]:
     )
     return [
         Section("learning", "Learning", "", learning),
-        Section("errors", "Taken for", "", matrices),
+        Section("confusion", "Taken for", "", matrices),
         Section("accuracy", "Where they err, and how sure they are", "", others if tested else ()),
         how_made(runs),
     ]

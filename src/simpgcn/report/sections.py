@@ -79,7 +79,7 @@ def how_made(runs: list[dict[str, Any]]) -> Section:
 
 def _learning(facts: dict[str, Any]) -> Section:
     found, kept = facts["history"], facts["best_epoch"]
-    thinned = f" Every {found['every']}th epoch is drawn." if found["every"] > 1 else ""
+    thinned = f" One epoch in {found['every']} is drawn." if found["every"] > 1 else ""
     losses = {"classification_loss": "training", "val_loss": "validation", "pretext_loss": "pretext task"}
     accuracies = {"train_accuracy": "training", "val_accuracy": "validation"}
     drawn = (

@@ -11,6 +11,7 @@ function chartConfig() {
     font,
     view: { stroke: null },
     axis: { ...text, gridColor: line, domainColor: line, tickColor: line, titlePadding: 8 },
+    axisX: { labelFlush: false },
     axisY: { domain: false, ticks: false },
     legend: { ...text, labelColor: ink, columnPadding: 16, offset: 8, symbolOpacity: 1 },
     line: { strokeWidth: 2 },

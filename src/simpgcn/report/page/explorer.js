@@ -1,5 +1,15 @@
 // Finding a node and going from node to node; the address holds the one in view.
 
+// The id that the address asks for; null where it asks for none.
+function idInAddress() {
+  const found = location.hash.match(/^#node=(.*)$/);
+  try {
+    return found && decodeURIComponent(found[1]);
+  } catch {
+    return found[1]; // a % that encodes nothing
+  }
+}
+
 function startExplorer(nodes) {
   const field = (id) => document.getElementById(id);
   const view = field("node");
@@ -52,10 +62,10 @@ function startExplorer(nodes) {
   }
 
   function visit() {
-    const address = location.hash.match(/^#node=(.*)$/);
-    let node = address ? nodes.find(decodeURIComponent(address[1])) : undefined;
-    if (address && node === undefined) {
-      view.replaceChildren(make("p", { class: "lead" }, "There is no node ", named(decodeURIComponent(address[1])), "."));
+    const asked = idInAddress();
+    let node = asked === null ? undefined : nodes.find(asked);
+    if (asked !== null && node === undefined) {
+      view.replaceChildren(make("p", { class: "lead" }, "There is no node ", named(asked), "."));
       return;
     }
     if (node === undefined) {
@@ -91,5 +101,5 @@ function startExplorer(nodes) {
   addEventListener("hashchange", visit);
   refill();
   visit();
-  if (/^#node=/.test(location.hash)) field("nodes").scrollIntoView();
+  if (idInAddress() !== null) field("nodes").scrollIntoView();
 }
