@@ -133,10 +133,15 @@ def main() -> None:
     for name, make in (("dense", dense_features), ("words", words)):
         x, stored = make(options.new), make(options.stored)
         answer[name] = searches(x, stored, options.rounds)
-        print(name, json.dumps(answer[name], indent=1), flush=True)
+        write(answer)
     answer["prediction_on_words"] = prediction(x, stored, options.rounds)
+    write(answer)
+
+
+def write(answer: dict[str, object]) -> None:
+    """After each part, for the last takes the longest."""
     (RESULTS / "new_nodes.json").write_text(json.dumps(answer, indent=1) + "\n")
-    print(json.dumps(answer["prediction_on_words"]))
+    print(json.dumps(answer, indent=1), flush=True)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv
 
+from simpgcn.version import VERSION
+
 RESULT = Path(__file__).parent / "results" / "tables_memory.json"
 MB = 1 << 20
 
@@ -43,7 +45,7 @@ def make_tables(folder: Path, nodes: int, edges: int) -> None:
 def read_tables(folder: str, queue: multiprocessing.Queue[dict[str, float]]) -> None:
     from simpgcn import load_tables
 
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    before = int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
     start = time.perf_counter()
     data = load_tables(f"{folder}/nodes.csv", f"{folder}/edges.csv", "kind")
     seconds = time.perf_counter() - start
@@ -74,6 +76,7 @@ def main() -> None:
         "peak_mb": round(found["peak"] / MB, 1),
         "peak_over_files_and_tensors": round(found["peak"] / (files + found["tensors"]), 2),
         "seconds": round(found["seconds"], 1),
+        "simpgcn": VERSION,
     }
     print(json.dumps(answer, indent=2))
     RESULT.write_text(json.dumps(answer, indent=2) + "\n")

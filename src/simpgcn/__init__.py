@@ -1,6 +1,6 @@
 """Node-similarity-preserving graph convolutional networks."""
 
-from simpgcn.data import from_networkx, from_scipy, load_dataset, load_ogb_folder, load_tables
+from simpgcn.data import from_networkx, from_scipy, load_dataset, load_new_nodes, load_ogb_folder, load_tables
 from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import SimPGCNClassifier
 from simpgcn.version import VERSION as __version__
@@ -12,6 +12,7 @@ __all__ = [
     "from_networkx",
     "from_scipy",
     "load_dataset",
+    "load_new_nodes",
     "load_ogb_folder",
     "load_tables",
 ]

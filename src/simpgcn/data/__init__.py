@@ -10,7 +10,7 @@ from simpgcn.data.ogb_folder import load_ogb_folder
 from simpgcn.data.splits import apply_split, per_class_split, random_split
 from simpgcn.data.statistics import Statistics, dataset_statistics
 from simpgcn.data.synthetic import synthetic_graph
-from simpgcn.data.tables import load_tables
+from simpgcn.data.tables import load_new_nodes, load_tables
 
 __all__ = [
     "CATALOG",
@@ -24,6 +24,7 @@ __all__ = [
     "from_networkx",
     "from_scipy",
     "load_dataset",
+    "load_new_nodes",
     "load_ogb_folder",
     "load_tables",
     "per_class_split",

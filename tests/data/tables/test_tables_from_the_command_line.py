@@ -12,6 +12,7 @@ import pyarrow.parquet
 import pytest
 
 from simpgcn import cli
+from simpgcn.data.own_graph import read_own_graph
 
 QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8", "--set", "similarity.k=5", "--device", "cpu")
 NODES = "id,age,city,kind\n" + "".join(
@@ -21,15 +22,12 @@ EDGES = "from,to\n" + "".join(f"{i},{(i * 7 + 2) % 40}\n" for i in range(40))
 
 
 @pytest.fixture
-def train(tmp_path, monkeypatch, capsys):
-    """Train on the texts of two tables; returns (exit code, standard output, standard error)."""
+def simpgcn(tmp_path, monkeypatch, capsys):
+    """Run a command in an empty folder; returns (exit code, standard output, standard error)."""
     monkeypatch.chdir(tmp_path)
 
-    def run(*options, nodes=NODES, edges=EDGES, label="kind"):
-        for name, content in (("nodes.csv", nodes), ("edges.csv", edges)):
-            Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
-        tables = ("--nodes", "nodes.csv", "--edges", "edges.csv", "--label", label)
-        monkeypatch.setattr(sys, "argv", ["simpgcn", "train", *tables, *QUICK, *options])
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["simpgcn", *arguments])
         code = 0
         try:
             cli.main()
@@ -37,6 +35,19 @@ def train(tmp_path, monkeypatch, capsys):
             code = stop.code or 0
         out, err = capsys.readouterr()
         return code, out, err
+
+    return run
+
+
+@pytest.fixture
+def train(simpgcn):
+    """Train on the texts of two tables."""
+
+    def run(*options, nodes=NODES, edges=EDGES, label="kind"):
+        for name, content in (("nodes.csv", nodes), ("edges.csv", edges)):
+            Path(name).write_bytes(content.encode() if isinstance(content, str) else content)
+        tables = ("--nodes", "nodes.csv", "--edges", "edges.csv", "--label", label)
+        return simpgcn("train", *tables, *QUICK, *options)
 
     return run
 
@@ -195,6 +206,10 @@ def test_no_label_and_no_file(train):
             {"nodes": "id,age,told,kind\n" + "".join(f"{i},{i % 7},{i % 2},{'ab'[i % 2]}\n" for i in range(40))},
             ["the column 'told' alone tells the label of 100% of the nodes"],
         ),
+        (
+            {"nodes": NODES.replace(",\n", ",NA\n")},
+            ["4 labels such as 'NA' are taken as missing", "4 nodes without a label"],
+        ),
         ({"nodes": NODES.replace("\n", ",x\n")}, ["x: every value is the same"]),
     ],
 )
@@ -224,3 +239,22 @@ def test_gzip_and_tsv(train):
     code, out, _ = train("--nodes", "n.tsv.gz", "--edges", "e.csv.gz", "--json")
     assert code == 0
     assert json.loads(out)["understood"]["edges"]["listed"] == 40
+
+
+def test_a_folder_of_the_open_graph_benchmark(simpgcn):
+    Path("ogb/raw").mkdir(parents=True)
+    texts = {"edge": "0,1\n5,6\n", "node-feat": "0.5,1\n-0.1,2\n" * 20, "node-label": "0\n1\n" * 20}
+    for name, text in texts.items():
+        Path(f"ogb/raw/{name}.csv.gz").write_bytes(gzip.compress(text.encode()))
+    code, out, _ = simpgcn("train", "ogb", *QUICK, "--json", "--out", "run")
+    assert code == 0
+    assert json.loads(out)["understood"]["nodes"]["used"] == 40
+    assert read_own_graph(Path("run")).num_nodes == 40
+
+
+def test_the_graph_of_a_run_stands_for_a_dataset(simpgcn, train):
+    assert train("--out", "run")[0] == 0
+    code, out, _ = simpgcn("train", "run/graph.npz", *QUICK, "--json", "--out", "again")
+    assert code == 0
+    assert json.loads(out)["test_accuracy"] == json.loads(Path("run/metrics.json").read_text())["test_accuracy"]
+    assert_one_sentence(simpgcn("compare", "nodes.csv"), "nodes.csv is a table: train on it first, then give graph.npz")

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import torch
 from torch import Tensor
 
-from simpgcn.data.tables.values import is_text, parse_numbers, whole, without_missing_marks
+from simpgcn.data.tables.values import MISSING, is_text, parse_numbers, whole, without_missing_marks
 from simpgcn.errors import SimPGCNError
 
 _MANY_CLASSES = 50
@@ -34,6 +34,7 @@ def read_labels(column: pa.ChunkedArray | pa.Array, name: str) -> LabelColumn:
     array = whole(column)
     if pa.types.is_nested(array.type):
         raise SimPGCNError(f"the labels in {name!r} are of type {array.type}: a label must be one value")
+    marked = _said_to_be_missing(array)
     array = _texts(array)
     labelled = len(array) - array.null_count
     if labelled == 0:
@@ -53,7 +54,15 @@ def read_labels(column: pa.ChunkedArray | pa.Array, name: str) -> LabelColumn:
         )
     y = pc.index_in(array, pa.array(class_names, pa.string()), skip_nulls=True)
     y = torch.from_numpy(pc.fill_null(y, -1).to_numpy(zero_copy_only=False).astype(np.int64))
-    return LabelColumn(y, class_names, _warnings(y, class_names, name, numeric))
+    return LabelColumn(y, class_names, [*marked, *_warnings(y, class_names, name, numeric)])
+
+
+def _said_to_be_missing(array: pa.Array) -> list[str]:
+    """Labels that may be meant: somebody's class may be called None."""
+    if not is_text(array):
+        return []
+    marks = array.filter(pc.is_in(pc.utf8_trim_whitespace(array), pa.array(MISSING[1:])))
+    return [f"{len(marks)} labels such as {marks[0].as_py()!r} are taken as missing"] if len(marks) else []
 
 
 def _texts(array: pa.Array) -> pa.Array:
