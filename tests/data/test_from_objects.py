@@ -59,6 +59,9 @@ def test_networkx_with_nodes_of_several_types():
     data = from_networkx(graph, "kind")
     assert "('a', 1)" in data.node_ids.to_pylist()
     assert data.edge_index.size(1) == 2 * 19
+    grid = networkx.grid_2d_graph(5, 5)
+    networkx.set_node_attributes(grid, {node: {"size": node[0], "kind": "ab"[node[1] % 2]} for node in grid})
+    assert from_networkx(grid, "kind").edge_index.size(1) == 2 * grid.number_of_edges()
 
 
 def test_scipy(arrays):

@@ -54,12 +54,13 @@ def from_networkx(
     names = dict.fromkeys(str(name) for attributes in nodes.values() for name in attributes)
     if "node" in names:
         raise SimPGCNError("the nodes have an attribute called 'node', which is the name of their own: rename it")
-    table = {"node": _column(list(nodes))}
+    # Ids of several types, or tuples, are known by what they print.
+    plain = any(all(type(node) is kind for node in nodes) for kind in (int, str))
+    shown = (lambda node: node) if plain else str
+    table = {"node": pa.array([shown(node) for node in nodes])}
     table |= {name: _column([attributes.get(name) for attributes in nodes.values()]) for name in names}
     ends = list(graph.edges(data=weights or True))
-    edges = {"source": _column([end[0] for end in ends]), "target": _column([end[1] for end in ends])}
-    if pa.types.is_string(table["node"].type):  # ids of several types among the nodes need not show among the edges
-        edges = {name: pa.array([str(end[place]) for end in ends]) for place, name in enumerate(edges)}
+    edges = {name: pa.array([shown(end[place]) for end in ends]) for place, name in enumerate(("source", "target"))}
     if weights is not None:
         edges[weights] = _column([end[2] for end in ends])
     return load_tables(
@@ -77,7 +78,7 @@ def from_networkx(
 def _column(values: list[Any]) -> pa.Array:
     try:
         return pa.array(values, from_pandas=True)
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
+    except (pa.ArrowException, TypeError):
         return pa.array([None if value is None else str(value) for value in values])
 
 

@@ -3,9 +3,11 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 
+import pandas
 import pyarrow as pa
 import pytest
 
+from simpgcn.data.tables import load_tables
 from simpgcn.data.tables.column_kinds import column_kind
 
 LONG = [f"a note of some words number {i}" for i in range(30)]
@@ -63,3 +65,26 @@ def test_a_day_and_month_that_may_be_either_way_round_are_said():
     assert "day before the month" in column_kind("born", pa.array(["01/02/2020", "03/04/2021"])).repair
     assert column_kind("born", pa.array(["13/02/2020", "03/04/2021"])).repair == ""
     assert column_kind("born", pa.array(["02/13/2020", "03/14/2021"])).how == {"date_format": "%m/%d/%Y"}
+
+
+@pytest.mark.parametrize(
+    ("series", "kind"),
+    [
+        (pandas.Series(pandas.Categorical(["x", "y", "z"] * 10)), "category"),
+        (pandas.Series([1, None, 3] * 10, dtype="Int64"), "number"),
+        (pandas.Series([True, None, False] * 10, dtype="boolean"), "category"),
+        (pandas.Series(pandas.date_range("2020-01-01", periods=30, tz="Europe/Berlin")), "date"),
+        (pandas.Series([1, "a", 2.5] * 10), "category"),
+        (pandas.Series(pandas.to_timedelta(range(30), unit="h")), "ignored"),
+        (pandas.Series(pandas.period_range("2020-01", periods=30, freq="M")), "ignored"),
+        (pandas.Series([b"x", b"y", b"z"] * 10), "ignored"),
+        (pandas.Series([1j, 2j, 3j] * 10), "category"),
+    ],
+)
+def test_columns_of_pandas(series, kind):
+    frame = pandas.DataFrame(
+        {"id": range(30), "age": [i % 7 for i in range(30)], "it": series, "kind": ["a", "b"] * 15}
+    )
+    found = load_tables(frame, None, "kind")
+    assert found.understood["columns"][1]["kind"] == kind
+    assert found.x.isfinite().all()

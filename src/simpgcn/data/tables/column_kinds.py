@@ -32,6 +32,14 @@ _ENOUGH = 0.95
 _WORDS = 3
 _HARDLY_REPEATS = 0.9
 _FEW_ROWS = 20
+_READABLE = (
+    pa.types.is_boolean,
+    pa.types.is_integer,
+    pa.types.is_floating,
+    pa.types.is_decimal,
+    pa.types.is_date,
+    pa.types.is_timestamp,
+)
 _ID_NAME = re.compile(r"(^|[_\W])(id|ids|key|uuid|guid|index|idx|nr|no)$|[a-z](Id|ID)$", re.IGNORECASE)
 
 
@@ -68,7 +76,7 @@ def _kind(name: str, array: pa.Array, asked: bool) -> Column:
     kind = array.type
     if pa.types.is_null(kind):
         return Column(name, "ignored", why="every value is missing")
-    if pa.types.is_nested(kind) or pa.types.is_binary(kind) or pa.types.is_large_binary(kind):
+    if not (is_text(array) or any(check(kind) for check in _READABLE)):
         return Column(name, "ignored", why=f"values of type {kind} cannot be read")
     array = without_missing_marks(array)
     there = len(array) - array.null_count
@@ -83,13 +91,11 @@ def _kind(name: str, array: pa.Array, asked: bool) -> Column:
         return _of_texts(name, array, there, distinct, asked)
     if pa.types.is_boolean(kind):
         return Column(name, "category")
-    if pa.types.is_temporal(kind) and not pa.types.is_duration(kind) and not pa.types.is_time(kind):
+    if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
         return Column(name, "date", {"date_format": "iso"})
     if pa.types.is_integer(kind) and not asked and _counts_rows(name, array, there, distinct):
         return Column(name, "ignored", why="it looks like an identifier")
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return _number(name, array, parse_numbers(array), {"decimal": "."})
-    return Column(name, "ignored", why=f"values of type {kind} cannot be read")
+    return _number(name, array, parse_numbers(array), {"decimal": "."})
 
 
 def _of_texts(name: str, array: pa.Array, there: int, distinct: int, asked: bool) -> Column:

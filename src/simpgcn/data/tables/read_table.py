@@ -180,7 +180,7 @@ def _from_pandas(source: Any, what: str, repairs: list[str]) -> pa.Table:
     for name in source.columns:
         try:
             columns[str(name)] = pa.array(source[name], from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError):
+        except (pa.ArrowException, TypeError):
             repairs.append(f"the column {str(name)!r} of the {what} holds values of several types: taken as text")
             columns[str(name)] = pa.array(source[name].astype("string"), from_pandas=True)
     return pa.table(columns)

@@ -53,16 +53,19 @@ def examine_text(path: Path, repairs: list[str]) -> TextFile:
         if bad_line:
             repairs.append(f"{path} is not all UTF-8: line {bad_line} and others like it are taken as Windows-1252")
         with open_text(path, encoding) as stream:
-            start = [line.decode() for line in islice(stream, 20)]
+            start = b"".join(islice(stream, 20)).decode()
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise SimPGCNError(f"{path} is a damaged gzip file ({error})") from error
     except UnicodeError as error:
         raise SimPGCNError(f"{path} is marked as UTF-16 but is not ({error}): save it as UTF-8") from error
-    start = [line for line in start if line.strip()]
-    if not start:
+    lines = [line for line in io.StringIO(start, newline=None) if line.strip()]
+    if not lines:
         raise SimPGCNError(f"{path} is empty: it needs a header line and rows")
-    separator = _separator(start)
-    header = next(csv.reader(start, delimiter=separator))
+    try:
+        separator = _separator(lines)
+        header = next(csv.reader(lines, delimiter=separator))
+    except csv.Error as error:
+        raise SimPGCNError(f"the header of {path} could not be read ({error})") from error
     return TextFile(path, encoding, header, separator, has_quotes)
 
 
