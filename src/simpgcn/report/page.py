@@ -106,4 +106,4 @@ def _without_nodes(runs: list[RunRecord]) -> str | None:
 
 
 def _file(name: str) -> str:
-    return (resources.files("simpgcn.report") / "page" / name).read_text(encoding="utf-8")
+    return (resources.files("simpgcn.report") / "web" / name).read_text(encoding="utf-8")
