@@ -6,7 +6,7 @@ ifneq ($(MIRROR),)
 export SIMPGCN_DATA_MIRROR ?= $(abspath $(MIRROR))
 endif
 
-.PHONY: .venv demo test bench-peers lint typecheck format clean
+.PHONY: .venv demo test browser picture bench-peers lint typecheck format clean
 
 .venv: $(BIN)/.installed
 
@@ -20,6 +20,14 @@ demo: .venv
 
 test: .venv
 	$(BIN)/pytest
+
+# What the tests of the report page look at it with; Debian's, and only where it is missing.
+browser:
+	{ command -v chromium && command -v chromedriver; } || { apt-get update -q && apt-get install -qy chromium chromium-driver; }
+
+# The README's picture of a report.
+picture: .venv browser
+	$(BIN)/python docs/report_picture.py
 
 # DeepRobust without what it asks for: that includes torchvision, which has no build for the CPU's torch and which only
 # its part on images needs. What its part on graphs imports is the extra `bench`.

@@ -71,11 +71,12 @@ def test_train_writes_a_run_folder(simpgcn):
         "metrics.json",
         "model.safetensors",
         "predictions.parquet",
+        "report.html",
     ]
     metrics = json.loads((folder / "metrics.json").read_text())
     assert set(metrics) == METRICS
     assert set(metrics["seconds"]) == {"similarity", "training", "total"}
-    assert json.loads(out) == {**metrics, "run": "run"}
+    assert json.loads(out) == {**metrics, "run": "run", "report": "run/report.html"}
     assert (metrics["dataset"], metrics["model"], metrics["seed"], metrics["split"]) == ("demo", "simpgcn", 5, 2)
     assert metrics["epochs"] == 3 == len(runs.read_history(folder))
     assert metrics["val_accuracy"] == max(epoch.val_accuracy for epoch in runs.read_history(folder))
@@ -151,7 +152,7 @@ def test_direction_reaches_training_and_prediction(simpgcn, mirror, monkeypatch)
     monkeypatch.setattr("simpgcn.training.problem.load_dataset", spy)
     for directed in (True, False):
         choice = f"data.directed={str(directed).lower()}"
-        simpgcn("train", "texas", *QUICK, "--set", choice, "--out", choice)
+        simpgcn("train", "texas", *QUICK, "--set", choice, "--out", choice, "--no-report")
         simpgcn("predict", choice)
     assert asked == [True, True, False, False]
     written = [Path(f"data.directed={d}/predictions.parquet") for d in ("true", "false")]

@@ -7,6 +7,7 @@
 ``model.safetensors``      the best state, the pretext head included
 ``predictions.parquet``    every node: label, predicted class, probabilities, trust
 ``metrics.json``           the figures; written last
+``report.html``            a page to look at, from ``simpgcn train`` and ``simpgcn report``
 =========================  ============================================================================
 
 A run on a user's own tables also holds their graph; see :mod:`simpgcn.data.own_graph`.

@@ -80,7 +80,7 @@ def show_new_nodes(found: dict[str, Any]) -> None:
         Console().print(f"{escape(sentence)}.", highlight=False)
 
 
-def show_run(run: FinishedRun) -> None:
+def show_run(run: FinishedRun, report: Path | None = None) -> None:
     """Print what came out of a training."""
     metrics = run.metrics
     table = Table(show_header=False, title=f"{metrics['model']} on {metrics['dataset']}", title_justify="left")
@@ -102,6 +102,8 @@ def show_run(run: FinishedRun) -> None:
                 f"graph {graph:.2f}, look-alikes {alike:.2f}, node itself {own:+.2f}",
             )
     table.add_row("run folder", escape(str(run.folder)))
+    if report is not None:
+        table.add_row("to look at", escape(str(report)))
     Console().print(table)
 
 

@@ -33,6 +33,7 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.estimator import check_width
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import TrainingProgress
+from simpgcn.report import has_chart_library, write_report
 from simpgcn.screens import (
     show_new_nodes,
     show_run,
@@ -65,6 +66,9 @@ def train(
     weights: Weights = None,
     directed: Directed = None,
     cache: Cache = True,
+    report: Annotated[
+        bool, typer.Option("--report/--no-report", help="Write report.html into the run folder (simpgcn\\[report]).")
+    ] = True,
     json_output: Json = False,
 ) -> dict[str, Any]:
     """Train a model on a graph of the catalogue or on your own tables, and write a run folder."""
@@ -96,11 +100,14 @@ def train(
                 show_understood(understood)
         with TrainingProgress(chosen.training.epochs) as bars:
             run = train_run(chosen, out, graph=graph, cache=cache, on_similarity=bars.similarity, on_epoch=bars.epoch)
+    page = run.folder / "report.html" if report and has_chart_library() and not run.interrupted else None
+    if page is not None:
+        write_report([run.folder], page, cache=cache)
     if json_output:
-        found = {} if understood is None else {"understood": understood}
-        print_json({**run.metrics, "run": str(run.folder), **found})
+        found = {"understood": understood, "report": None if page is None else str(page)}
+        print_json({**run.metrics, "run": str(run.folder), **without_none(found)})
     else:
-        show_run(run)
+        show_run(run, page)
     if run.interrupted:
         print(f"Stopped. Go on with: simpgcn train --resume {run.folder}", file=sys.stderr)
         raise typer.Exit(130)
