@@ -11,6 +11,7 @@ import typer
 from simpgcn.cli.attacks import attack, robustness
 from simpgcn.cli.bench import bench
 from simpgcn.cli.datasets import datasets
+from simpgcn.cli.diagnose import diagnose
 from simpgcn.cli.runs import predict, train
 from simpgcn.cli.studies import compare, reproduce, tune
 from simpgcn.errors import SimPGCNError
@@ -24,7 +25,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 # In the order of the help.
-for _command in (train, predict, compare, tune, reproduce, attack, robustness, bench, datasets):
+for _command in (train, predict, compare, tune, reproduce, attack, robustness, bench, datasets, diagnose):
     app.command()(_command)
 
 
