@@ -133,13 +133,13 @@ def test_unlike_links_are_counted_against_random_pairs():
 
 
 def test_links_put_in_between_unlike_nodes_are_noticed():
-    clean = made(num_nodes=1500, homophily=0.85, average_degree=5, signal=0.9, words_per_node=6)
+    clean = made(num_nodes=1500, homophily=0.85, average_degree=5, signal=0.5, words_per_node=6)
     assert not diagnose(clean, cache=False).poisoning.signs
     y = clean.y.numpy()
     words = clean.x.to_dense().numpy() > 0
     pairs = np.random.default_rng(0).integers(0, 1500, (2, 20000))
     unlike = ~(words[pairs[0]] & words[pairs[1]]).any(axis=1) & (y[pairs[0]] != y[pairs[1]])
-    added = torch.from_numpy(pairs[:, unlike][:, :600])
+    added = torch.from_numpy(pairs[:, unlike][:, :1500])
     clean.edge_index = torch.cat([clean.edge_index, added, added.flip(0)], dim=1)
     found = diagnose(clean, cache=False)
     assert found.poisoning.signs
@@ -201,7 +201,7 @@ def test_start_settings():
     }
     assert settings_of(graph=300, look_alikes=200, mlp=150, poisoned=True)["model.structure_bias"] == 0
     assert settings_of(graph=202, look_alikes=200, mlp=150)["model.structure_bias"] == 0
-    assert settings_of(graph=202, look_alikes=200, mlp=202)["model.self_loop_weight"] == 0.1
+    assert settings_of(graph=202, look_alikes=200, mlp=203)["model.self_loop_weight"] == 0.1
     assert settings_of(graph=202, look_alikes=200, mlp=204)["model.self_loop_weight"] == 1
 
 
@@ -342,6 +342,31 @@ def test_screen_and_the_command_it_ends_with(run, small):
     code, out, err = run(*words[1:], "--set", "training.epochs=2", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["epochs"] == 2
+
+
+TABLES = {
+    "nodes.csv": "id,age,topic\n"
+    + "".join(f"n{i},{i % 7 + 10 * (i % 2)},{'ab'[i % 2] if i < 30 else ''}\n" for i in range(40)),
+    "edges.csv": "from,to\n" + "".join(f"n{i},n{(i + 2) % 40}\n" for i in range(40)),
+}
+
+
+def test_own_tables(run):
+    for name, text in TABLES.items():
+        Path(name).write_text(text)
+    options = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--directed"]
+    code, out, err = run("diagnose", *options, "--json")
+    assert (code, err) == (0, "")
+    answer = json.loads(out)
+    assert answer["dataset"] == "nodes.csv"
+    assert (answer["facts"]["nodes"], answer["facts"]["classes"]) == (40, 2)
+    assert answer["command"].startswith(f"simpgcn train {' '.join(options)} --set ")
+    code, out, err = run(*answer["command"].split()[1:], "--set", "training.epochs=2", "--json")
+    assert (code, err) == (0, "")
+    code, out, err = run("diagnose", "cora", *options)
+    assert (code, out) == (2, "")
+    assert err == "simpgcn: diagnose cora or --nodes nodes.csv: give one of them\n"
+    assert run("diagnose", "--edges", "edges.csv")[2].startswith("simpgcn: the options for tables need")
 
 
 def test_unknown_dataset_is_one_sentence(run):

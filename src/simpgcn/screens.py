@@ -28,6 +28,36 @@ def show_dataset(answer: dict[str, Any]) -> None:
         Console().print(f"Note: {note}.", highlight=False)
 
 
+def show_understood(found: dict[str, Any]) -> None:
+    """Print what was understood of a user's tables."""
+    table = Table(show_header=False, title="What was understood", title_justify="left")
+    nodes, edges, labels = found["nodes"], found["edges"], found["labels"]
+    table.add_row("nodes", f"{nodes['used']:,} of {nodes['rows']:,} rows, id in {escape(repr(found['id']))}")
+    for kind in ("number", "category", "text", "date"):
+        named = [f"{column['name']} ({column['features']})" for column in found["columns"] if column["kind"] == kind]
+        if named:
+            table.add_row(kind, escape(", ".join(named)))
+    left_out = [f"{column['name']}: {column['why']}" for column in found["columns"] if column["kind"] == "ignored"]
+    if left_out:
+        table.add_row("left out", escape("\n".join(left_out)))
+    table.add_row("features", f"{found['features']['count']:,}")
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in edges["dropped"].items())
+    table.add_row(
+        "edges", f"{edges['kept']:,} of {edges['listed']:,} rows" + (f"; dropped: {dropped}" if dropped else "")
+    )
+    table.add_row("nodes without edges", f"{found['isolated_nodes']:,}")
+    if found["homophily"] is not None:
+        within = f"{found['homophily']:.1%} (by chance {found['homophily_by_chance']:.1%})"
+        table.add_row("edges within a class", within)
+    shares = ", ".join(f"{name} {count:,}" for name, count in labels["classes"].items())
+    table.add_row(f"label {escape(repr(found['label']))}", escape(shares))
+    table.add_row("to predict", f"{labels['unlabelled']:,} nodes without a label")
+    Console().print(table)
+    for kind, sentences in (("Put right", found["repairs"]), ("Note", found["warnings"])):
+        for sentence in sentences:
+            Console().print(f"{kind}: {escape(sentence)}.", highlight=False)
+
+
 def show_run(run: FinishedRun) -> None:
     """Print what came out of a training."""
     metrics = run.metrics
@@ -206,6 +236,6 @@ def _measured(facts: dict[str, Any], poisoning: dict[str, Any] | None) -> list[t
 def _poisoned(poisoning: dict[str, Any]) -> str:
     unlike, alike = poisoning["unlike_homophily"], poisoning["alike_homophily"]
     return (
-        f"[yellow]Some links look put in[/yellow]: most links join alike nodes, and stay within a class ({alike:+.2f} on "
-        f"a scale from 0, chance, to 1), but those of unlike nodes do not ({unlike:+.2f})."
+        f"[yellow]Some links look like noise or an attack[/yellow]: links of alike nodes stay within a class "
+        f"({alike:+.2f}, from 0 by chance to 1), those of unlike nodes far less ({unlike:+.2f})."
     )

@@ -6,9 +6,23 @@ from typing import Annotated, Any
 
 import typer
 
-from simpgcn.cli.options import Cache, Json, print_json, without_none
+from simpgcn.cli.options import (
+    Cache,
+    Directed,
+    Edges,
+    Features,
+    Id,
+    Json,
+    Label,
+    Nodes,
+    Weights,
+    print_json,
+    table_changes,
+    without_none,
+)
 from simpgcn.config import chosen_config, parse_assignment
 from simpgcn.diagnosis import diagnose as diagnose_graph
+from simpgcn.errors import SimPGCNError
 from simpgcn.progress import TrainingProgress
 from simpgcn.screens import show_diagnosis
 from simpgcn.training import load_graph
@@ -22,6 +36,13 @@ def diagnose(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="section.key=value, such as data.directed=true.")
     ] = None,
+    nodes: Nodes = None,
+    edges: Edges = None,
+    label: Label = None,
+    id: Id = None,
+    features: Features = None,
+    weights: Weights = None,
+    directed: Directed = None,
     cache: Cache = True,
     json_output: Json = False,
 ) -> dict[str, Any]:
@@ -29,15 +50,23 @@ def diagnose(
 
     Labels of test nodes are never read.
     """
+    if dataset is not None and nodes is not None:
+        raise SimPGCNError(f"diagnose {dataset} or --nodes {nodes}: give one of them")
     changes = [parse_assignment(assignment) for assignment in settings or []]
-    config = chosen_config([*changes, without_none({"data": {"name": dataset, "split": split}})])
-    arguments = [config.data.name or "demo"]
-    arguments += ["--split", str(split)] if split is not None else []
-    for assignment in settings or []:
-        arguments += ["--set", assignment]
+    options = without_none({"data": {"name": dataset, "split": split}})
+    tables = table_changes(nodes, edges, label, id, features, weights, directed)
+    config = chosen_config([*changes, options, tables])
     data = load_graph(config)
     with TrainingProgress(config.training.epochs) as bars:
         note = diagnose_graph(data, cache=cache, on_progress=bars.similarity)
+    # The same graph for train, in the words it was given in.
+    arguments = [] if nodes is not None else [str(config.data.name)]
+    given = {"nodes": nodes, "edges": edges, "label": label, "id": id, "features": features, "weights": weights}
+    for name, value in {**given, "split": split}.items():
+        arguments += [f"--{name}", str(value)] if value is not None else []
+    arguments += ["--directed"] if directed else []
+    for assignment in settings or []:
+        arguments += ["--set", assignment]
     answer = {"dataset": config.data.name, **note.to_dict(), "command": note.command(arguments)}
     if json_output:
         print_json(answer)

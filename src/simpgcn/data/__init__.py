@@ -8,6 +8,7 @@ from simpgcn.data.home import data_home
 from simpgcn.data.splits import apply_split, per_class_split, random_split
 from simpgcn.data.statistics import Statistics, dataset_statistics
 from simpgcn.data.synthetic import synthetic_graph
+from simpgcn.data.tables import load_tables
 
 __all__ = [
     "CATALOG",
@@ -19,6 +20,7 @@ __all__ = [
     "data_home",
     "dataset_statistics",
     "load_dataset",
+    "load_tables",
     "per_class_split",
     "random_split",
     "read_graph",

@@ -165,9 +165,16 @@ def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = No
     entry = catalog_entry(name)
     data = entry.read()
     if not directed and data.is_directed():
-        data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+        _take_both_ways(data)
     data.name = name
     return apply_split(data, name, split_kind or entry.split_kind, split)
+
+
+def _take_both_ways(data: Data) -> None:
+    if data.get("edge_weight") is None:
+        data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+    else:
+        data.edge_index, data.edge_weight = to_undirected(data.edge_index, data.edge_weight, num_nodes=data.num_nodes)
 
 
 def _read(entry: Benchmark) -> Data:

@@ -85,7 +85,12 @@ class Checks:
 
 
 def run_checks(
-    x: Rows, structure: sparse.csr_matrix, features: sparse.csr_matrix, y: np.ndarray, train: np.ndarray, val: np.ndarray
+    x: Rows,
+    structure: sparse.csr_matrix,
+    features: sparse.csr_matrix,
+    y: np.ndarray,
+    train: np.ndarray,
+    val: np.ndarray,
 ) -> Checks:
     """Train and score every check.
 
@@ -160,7 +165,7 @@ def _two_hops(matrix: sparse.csr_matrix, x: Rows, rows: np.ndarray) -> Rows:
 
 
 def _at_unit_scale(view: Rows) -> Rows:
-    """Scaled so that rows have length 1 on average, which makes one penalty fit all views; dense where that is smaller."""
+    """Rows of length 1 on average, which makes one penalty fit all views; dense where that is smaller."""
     if sparse.issparse(view) and view.nnz > 0.15 * view.shape[0] * view.shape[1]:
         view = view.toarray()
     square = view.multiply(view).sum() if sparse.issparse(view) else np.square(view).sum()

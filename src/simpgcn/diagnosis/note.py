@@ -170,8 +170,8 @@ def _look_alikes(
 
 def _rows(x: Tensor, nodes: np.ndarray) -> Tensor:
     some = _scipy(x)[nodes]
-    parts = (torch.from_numpy(part) for part in (some.indptr, some.indices, some.data))
-    return torch.sparse_csr_tensor(*parts, some.shape, check_invariants=False)
+    rows, columns, values = (torch.from_numpy(part) for part in (some.indptr, some.indices, some.data))
+    return torch.sparse_csr_tensor(rows.long(), columns.long(), values, some.shape, check_invariants=False)
 
 
 def _scipy(x: Tensor) -> sparse.csr_matrix:
@@ -193,7 +193,7 @@ def _what_was_sampled(facts: Facts, trained: int, scored: int) -> tuple[str, ...
         )
     if facts.searched < facts.nodes:
         said.append(
-            f"Look-alikes were searched among {facts.searched:,} of {facts.nodes:,} nodes, drawn at random; in training "
-            "they come from all."
+            f"Look-alikes were searched among {facts.searched:,} of {facts.nodes:,} nodes, drawn at random; training "
+            "searches all."
         )
     return tuple(said)

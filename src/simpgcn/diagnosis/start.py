@@ -40,7 +40,7 @@ def _structure_bias(trusted: bool, poisoned: bool) -> Choice:
     if trusted:
         return Choice(name, 2, "links alone are clearly ahead of look-alikes alone: begin close to the graph")
     if poisoned:
-        return Choice(name, 0, "some links look put in: begin half-way between links and look-alikes")
+        return Choice(name, 0, "some links look like noise or an attack: begin half-way between links and look-alikes")
     return Choice(name, 0, "links alone are not clearly ahead of look-alikes alone: begin half-way between them")
 
 
@@ -51,9 +51,10 @@ def _self_loop_weight(checks: Checks | None) -> Choice:
     best = max("graph", "look-alikes", key=checks.accuracy)
     if checks.lead(best, "mlp").clear:
         return Choice(name, 0.01, "neighbours say clearly more than a node's own features: let them speak")
-    if checks.lead("mlp", best).ahead > 0:
-        return Choice(name, 1, "a node's own features say as much as any neighbours: let it keep them")
-    return Choice(name, 0.1, "neighbours say a little more than a node's own features")
+    own = checks.lead("mlp", best)
+    if own.ahead > own.error:
+        return Choice(name, 1, "a node's own features say more than its neighbours: let it keep them")
+    return Choice(name, 0.1, "a node's own features say about as much as its neighbours")
 
 
 def _pretext_weight(trusted: bool) -> Choice:

@@ -30,8 +30,8 @@ class Verdict(NamedTuple):
 def judge(facts: Facts, checks: Checks | None) -> Verdict:
     """What the checks say, with homophily as a second opinion where the validation nodes are too few to tell.
 
-    * ``should help``: together, links and look-alikes are a point or more ahead of links alone, by more than two standard
-      errors, or by more than one if look-alikes also know the class better than links;
+    * ``should help``: links and look-alikes together are a point or more ahead of links alone, by more than two
+      standard errors, or by more than one if look-alikes also know the class better than links;
     * ``may help``: ahead by a point or more, but not clearly;
     * ``little to gain``: not ahead by a point.
 

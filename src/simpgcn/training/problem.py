@@ -14,6 +14,7 @@ from simpgcn.config import Config
 from simpgcn.data.catalog import load_dataset
 from simpgcn.data.checks import check_graph, check_labels
 from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_values, with_values
+from simpgcn.data.tables import is_table_path, load_tables
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
 from simpgcn.similarity import FeatureGraph, Pairs
@@ -34,7 +35,7 @@ class Problem(NamedTuple):
 
 
 def load_graph(config: Config) -> Data:
-    """The graph of a configuration, with the masks of its split.
+    """The graph of a configuration, with the masks of its split: of the catalogue, a graph file, or a user's tables.
 
     >>> load_graph(Config()).num_nodes
     2000
@@ -42,6 +43,23 @@ def load_graph(config: Config) -> Data:
     settings = config.data
     if settings.name is None:
         raise SimPGCNError("data.name must name a dataset")
+    if is_table_path(settings.name):
+        tables = config.tables
+        return load_tables(
+            settings.name,
+            tables.edges,
+            tables.label,
+            id=tables.id,
+            features=None if tables.features is None else [name.strip() for name in tables.features.split(",")],
+            weights=tables.weights,
+            directed=settings.directed,
+            split=settings.split,
+            split_kind=settings.split_kind or "random",
+        )
+    if given := [name for name, value in vars(config.tables).items() if value is not None]:
+        raise SimPGCNError(
+            f"tables.{given[0]} is for a table of nodes, but data.name is {settings.name!r}: give one with --nodes"
+        )
     return load_dataset(settings.name, split=settings.split, split_kind=settings.split_kind, directed=settings.directed)
 
 
