@@ -91,10 +91,10 @@ def page(found: dict) -> str:
     lines = [
         "# What `simpgcn diagnose` says, and what was measured",
         "",
-        "Written by `benchmarks/diagnose.py`. The quick check's gain is in points on validation nodes of the first split, ±",
-        "two standard errors; the measured one, in test accuracy, is SimP-GCN's over GCN's in `results/` (table 3, table 4,",
-        "homophily), and from one run each here for the built-in graph and the attacked one. Homophily is adjusted: 0 is",
-        "chance. The start settings are b_s, γ and λ, with the shipped ones in brackets.",
+        "Written by `benchmarks/diagnose.py`. The quick check's gain is in points on validation nodes of the first",
+        "split, ± two standard errors; the measured one, in test accuracy, is SimP-GCN's over GCN's in `results/`",
+        "(table 3, table 4, homophily), and from one run each here for the built-in graph and the attacked one.",
+        "Homophily is adjusted: 0 is chance. The start settings are b_s, γ and λ, with the shipped ones in brackets.",
         "",
         "| graph | verdict | quick check | measured | over MLP | homophily | of look-alikes | start (shipped) |",
         "| --- | --- | --- | --- | --- | --- | --- | --- |",
@@ -105,11 +105,18 @@ def page(found: dict) -> str:
             ", ".join(f"{value:g}" for value in row[which].values()) for which in ("settings", "shipped")
         )
         signs = "; noise or attack" if row["signs_of_poisoning"] else ""
-        lines.append(
-            f"| {row['graph']} | {row['verdict']} ({row['sure']}{signs}) | {row['check']:+.1f} ± {2 * row['error']:.1f} "
-            f"| {row['measured']:+.1f} | {over} | {row['homophily']:.2f} | {row['look_alikes']:.2f} "
-            f"| {settings} ({shipped}) |"
-        )
+        check = f"{row['check']:+.1f} ± {2 * row['error']:.1f}"
+        cells = [
+            row["graph"],
+            f"{row['verdict']} ({row['sure']}{signs})",
+            check,
+            f"{row['measured']:+.1f}",
+            over,
+            f"{row['homophily']:.2f}",
+            f"{row['look_alikes']:.2f}",
+            f"{settings} ({shipped})",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
     lines += [
         "",
         "Mean validation accuracy with the general settings, and with the start settings in place of three of them:",

@@ -209,6 +209,9 @@ def show_diagnosis(answer: dict[str, Any]) -> None:
     for choice in answer["start"]:
         console.print(f"  {choice['setting']}={choice['value']}: {choice['why']}", highlight=False)
     console.print(f"\n{escape(answer['command'])}", highlight=False, soft_wrap=True)
+    if answer["has_shipped_settings"]:
+        name = escape(str(answer["dataset"]))
+        console.print(f"\nsimpgcn train {name} alone takes the settings shipped for this graph.", highlight=False)
 
 
 def _measured(facts: dict[str, Any], poisoning: dict[str, Any] | None) -> list[tuple[str, str]]:

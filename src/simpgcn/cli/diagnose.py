@@ -20,7 +20,7 @@ from simpgcn.cli.options import (
     table_changes,
     without_none,
 )
-from simpgcn.config import chosen_config, parse_assignment
+from simpgcn.config import Config, chosen_config, default_config, parse_assignment
 from simpgcn.diagnosis import diagnose as diagnose_graph
 from simpgcn.errors import SimPGCNError
 from simpgcn.progress import TrainingProgress
@@ -67,7 +67,12 @@ def diagnose(
     arguments += ["--directed"] if directed else []
     for assignment in settings or []:
         arguments += ["--set", assignment]
-    answer = {"dataset": config.data.name, **note.to_dict(), "command": note.command(arguments)}
+    answer = {
+        "dataset": config.data.name,
+        **note.to_dict(),
+        "command": note.command(arguments),
+        "has_shipped_settings": default_config(str(config.data.name)).model != Config().model,
+    }
     if json_output:
         print_json(answer)
     else:

@@ -103,7 +103,7 @@ def graph_facts(data: Data, look_alikes: Tensor, k: int, searched: int) -> Facts
         links=links.numel(),
         features=data.x.size(1),
         classes=members.numel(),
-        average_degree=float(degrees.mean()),
+        average_degree=2 * links.numel() / n,
         median_degree=float(degrees.median()),
         isolated=int((degrees == 0).sum()),
         train_nodes=int(data.train_mask.sum()),

@@ -12,6 +12,8 @@ Sureness = Literal["sure", "fairly sure", "unsure"]
 
 # A gain worth having: one node in a hundred.
 WORTH = 0.01
+# A gain that must not be missed: where it cannot be ruled out, the verdict is unsure.
+MUCH = 0.05
 
 
 class Verdict(NamedTuple):
@@ -28,7 +30,7 @@ class Verdict(NamedTuple):
 
 
 def judge(facts: Facts, checks: Checks | None) -> Verdict:
-    """What the checks say, with homophily as a second opinion where the validation nodes are too few to tell.
+    """What the checks say, and homophily as a second opinion where the validation nodes are too few to tell.
 
     * ``should help``: links and look-alikes together are a point or more ahead of links alone, by more than two
       standard errors, or by more than one if look-alikes also know the class better than links;
@@ -62,9 +64,8 @@ def judge(facts: Facts, checks: Checks | None) -> Verdict:
         )
     sure: Sureness
     if gain < WORTH:
-        words, sure = "little to gain", ("sure" if gain + 2 * error < WORTH else "fairly sure")
-        if gain + error > 3 * WORTH:
-            sure = "unsure"
+        most = gain + 2 * error
+        words, sure = "little to gain", ("sure" if most < WORTH else "fairly sure" if most < MUCH else "unsure")
     elif gain > 2 * error or (better and gain > error):
         words, sure = "should help", ("sure" if gain > 3 * error else "fairly sure")
     else:
