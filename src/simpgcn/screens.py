@@ -207,3 +207,70 @@ def growth(answer: dict[str, Any]) -> str:
         f"From {nodes[0]:,} to {nodes[-1]:,} nodes the search grows {powers[0]}, an epoch {powers[1]} "
         f"and peak memory {powers[2]}."
     )
+
+
+def show_diagnosis(answer: dict[str, Any]) -> None:
+    """Print the doctor's note: what was measured, the verdict with its reasons, and the command to start with."""
+    facts, checks, poisoning = answer["facts"], answer["checks"], answer["poisoning"]
+    table = Table(show_header=False, title=f"{escape(str(answer['dataset']))}, before training", title_justify="left")
+    for row, text in _measured(facts, poisoning):
+        table.add_row(row, text)
+    if checks is not None:
+        table.add_section()
+        shown = {
+            "knn": "by a vote of look-alikes",
+            "mlp": "by own features",
+            "graph": "by links",
+            "look-alikes": "by look-alikes",
+            "together": "by links and look-alikes",
+        }
+        table.add_row("[bold]quick checks[/bold]", f"right on {checks['scored_on']:,} validation nodes")
+        for name, text in shown.items():
+            table.add_row(text, f"{checks['accuracy'][name]:.1%}")
+    console = Console()
+    console.print(table)
+    verdict = answer["verdict"]
+    gain = "" if verdict["gain"] is None else f": {100 * verdict['gain']:+.1f} points over a GCN in a quick check"
+    give = "" if verdict["error"] is None else f", give or take {200 * verdict['error']:.1f}"
+    console.print(f"[bold]SimP-GCN: {verdict['words']}[/bold] ({verdict['sure']}{gain}{give}).", highlight=False)
+    if poisoning is not None and poisoning["signs"]:
+        console.print(_poisoned(poisoning), highlight=False)
+    for sentence in (*verdict["reasons"], *answer["sampled"]):
+        console.print(escape(sentence), highlight=False)
+    console.print("\nStart with", highlight=False)
+    for choice in answer["start"]:
+        console.print(f"  {choice['setting']}={choice['value']}: {choice['why']}", highlight=False)
+    console.print(f"\n{escape(answer['command'])}", highlight=False, soft_wrap=True)
+    if answer["has_shipped_settings"]:
+        name = escape(str(answer["dataset"]))
+        console.print(f"\nsimpgcn train {name} alone takes the settings shipped for this graph.", highlight=False)
+
+
+def _measured(facts: dict[str, Any], poisoning: dict[str, Any] | None) -> list[tuple[str, str]]:
+    def agreement(found: dict[str, Any]) -> str:
+        if found["share"] is None:
+            return "unknown: no two known labels meet"
+        return f"{found['share']:.1%}, by chance {found['chance']:.1%} ({found['edges']:,} known)"
+
+    rows = [
+        ("nodes", f"{facts['nodes']:,}, of which {facts['isolated']:,} without links"),
+        ("links to a node", f"{facts['average_degree']:.1f} on average, {facts['median_degree']:.0f} in the middle"),
+        ("classes", f"{facts['classes']}, of {facts['smallest_class']:,} to {facts['largest_class']:,} known nodes"),
+        ("train, validate", f"{facts['train_nodes']:,} ({facts['label_rate']:.1%}) and {facts['val_nodes']:,}"),
+        ("links within a class", agreement(facts["homophily"])),
+        ("look-alikes within a class", agreement(facts["look_alikes"])),
+        ("look-alikes that are links", f"{facts['overlap']:.1%}"),
+    ]
+    if poisoning is not None:
+        unlike = "with nothing in common" if poisoning["nothing_in_common"] else "of unlike nodes"
+        share = f"{poisoning['unlike_links']:.1%}, of random pairs {poisoning['unlike_random']:.1%}"
+        rows.append((f"links {unlike}", share))
+    return rows
+
+
+def _poisoned(poisoning: dict[str, Any]) -> str:
+    unlike, alike = poisoning["unlike_homophily"], poisoning["alike_homophily"]
+    return (
+        f"[yellow]Some links look like noise or an attack[/yellow]: links of alike nodes stay within a class "
+        f"({alike:+.2f}, from 0 by chance to 1), those of unlike nodes far less ({unlike:+.2f})."
+    )

@@ -11,6 +11,7 @@ import typer
 from simpgcn.cli.attacks import attack, robustness
 from simpgcn.cli.bench import bench
 from simpgcn.cli.datasets import datasets
+from simpgcn.cli.diagnose import diagnose
 from simpgcn.cli.report import report
 from simpgcn.cli.runs import predict, train
 from simpgcn.cli.studies import compare, reproduce, tune
@@ -25,7 +26,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
 )
 # In the order of the help.
-for _command in (train, predict, report, compare, tune, reproduce, attack, robustness, bench, datasets):
+for _command in (train, predict, report, diagnose, compare, tune, reproduce, attack, robustness, bench, datasets):
     app.command()(_command)
 
 
