@@ -221,20 +221,23 @@ class _Replicas:
 
     def _step(self) -> None:
         """Evaluate the parameters, keep them where they are the best, and update them."""
-        parameters = self.parameters.detach().requires_grad_()
-        losses, evaluation = self._losses(parameters)
+        vectors = self.parameters if self.runs > 1 else self.parameters[0]
+        leaves = {name: part.requires_grad_() for name, part in unflatten(vectors, self.trainers[0].learned).items()}
+        losses, evaluation = self._losses(leaves)
         self._keep(evaluation)
         self.updates += 1
         if self.adam is not None:
-            (gradient,) = torch.autograd.grad(losses.total.sum(), parameters)
-            self.adam.step(gradient, self.updates)
+            found = torch.autograd.grad(losses.total.sum(), list(leaves.values()), materialize_grads=True)
+            self.adam.step(torch.cat([part.reshape(self.runs, -1) for part in found], dim=1), self.updates)
         self.losses.copy_(torch.stack(losses, dim=1).detach())
 
-    def _losses(self, parameters: Tensor) -> tuple[Losses, Evaluation]:
+    def _losses(self, parameters: dict[str, Tensor]) -> tuple[Losses, Evaluation]:
         problem, objective = self.problem, self.objective
 
-        def one(vector: Tensor, buffers: dict[str, Tensor], key: Tensor, labels: Labels) -> tuple[Losses, Evaluation]:
-            state = unflatten(vector, self.trainers[0].learned) | buffers | self.constants
+        def one(
+            learned: dict[str, Tensor], buffers: dict[str, Tensor], key: Tensor, labels: Labels
+        ) -> tuple[Losses, Evaluation]:
+            state = learned | buffers | self.constants
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
                     objective, state, (problem.inputs, labels, problem.pairs), tie_weights=False
@@ -248,7 +251,7 @@ class _Replicas:
         if not self.trainers[0].method.replicable:
             torch.manual_seed(int(key))  # its modules draw from torch's generator
         buffers = {name: buffer[0] for name, buffer in self.buffers.items()}
-        losses, evaluation = one(parameters[0], buffers, key[0], Labels(*(part[0] for part in self.labels)))
+        losses, evaluation = one(parameters, buffers, key[0], Labels(*(part[0] for part in self.labels)))
         return Losses(*(x.unsqueeze(0) for x in losses)), Evaluation(*(x.unsqueeze(0) for x in evaluation))
 
     def _keep(self, evaluation: Evaluation) -> None:
