@@ -105,9 +105,9 @@ def test_pair_scores():
     kernels = kernels_of("pair_scores")
     hidden, nodes = torch.randn(9, RUNS, 21), torch.randint(0, 9, (RUNS, 2, 50))
     weight, gradient = torch.randn(RUNS, 21), torch.randn(RUNS, 50)
-    scores, difference = pair_scores._PairScores.forward(hidden, nodes, weight)
+    scores, signs = pair_scores._PairScores.forward(hidden, nodes, weight)
     torch.testing.assert_close(kernels.pair_scores(*here(hidden, nodes, weight)).cpu(), scores)
-    pulls = [pair_scores._pull(*run) for run in zip(hidden.unbind(1), nodes, gradient, difference, strict=True)]
+    pulls = [pair_scores._pull(9, *run) for run in zip(nodes, gradient, signs, strict=True)]
     pull = torch.stack(pulls, dim=1)
     ours = kernels.pair_scores_backward(*here(gradient, hidden, nodes, weight))
     for x, y in zip(ours, (pull * weight, (pull * hidden).sum(dim=0)), strict=True):

@@ -162,6 +162,16 @@ def test_pair_scores_and_their_gradients(device):
             torch.testing.assert_close(x[run].cpu(), y, rtol=1e-4, atol=1e-3)
 
 
+def test_pair_scores_of_more_nodes_than_sixteen_bits_hold():
+    hidden, weight = torch.randn(70_000, 2, requires_grad=True), torch.randn(2, requires_grad=True)
+    nodes = torch.randint(0, 70_000, (2, 5_000), generator=torch.Generator().manual_seed(0))
+    pull = torch.randn(5_000)
+    ours = torch.autograd.grad(pair_scores(hidden, nodes, weight), (hidden, weight), pull)
+    expected = torch.autograd.grad(literal_scores(hidden, nodes, weight), (hidden, weight), pull)
+    for x, y in zip(ours, expected, strict=True):
+        torch.testing.assert_close(x, y, rtol=1e-4, atol=1e-3)
+
+
 def test_pair_scores_gradcheck():
     hidden = torch.randn(6, 4, dtype=torch.float64, requires_grad=True)
     weight = torch.randn(4, dtype=torch.float64, requires_grad=True)

@@ -7,7 +7,6 @@ their arguments into this layout, and keep it.
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import torch
@@ -17,13 +16,16 @@ from torch import Tensor
 class Operator(torch.autograd.Function):
     """A differentiable operator that works on one run or several.
 
-    Torch looks up the signature of ``forward`` at every call, which takes longer than small operators do; here it is
-    found once.
+    Torch binds the arguments to the signature of ``forward`` at every call, for defaults that no operator has, and
+    that takes longer than small operators do. Outside of :func:`torch.vmap` it is left out.
     """
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
-        cls.forward.__signature__ = inspect.signature(cls.forward)  # type: ignore[attr-defined]
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Call the operator."""
+        if torch._C._are_functorch_transforms_active():
+            return super().apply(*args)
+        return super(torch.autograd.Function, cls).apply(*args)  # type: ignore[misc]
 
 
 def runs_second(x: Tensor, dim: int | None, count: int) -> Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -73,9 +74,10 @@ class _Mask(Operator):
 
 def _mask(key: int, call: int, p: float, shape: tuple[int, ...], dtype: torch.dtype) -> Tensor:
     size = math.prod(shape)
-    pairs = torch.arange((size + 1) // 2, dtype=torch.int32)  # an int32 of random bits serves two entries
-    lanes = hash32(pairs, half_keys(key, call)).view(torch.int16)[:size]
-    return lanes.ge_(threshold(p)).to(dtype).mul_(scale(p)).view(shape)
+    pairs = np.arange((size + 1) // 2, dtype=np.uint32)  # 32 random bits serve two entries
+    lanes = hash32(pairs, half_keys(key, call)).view(np.int16)[:size]
+    kept = torch.from_numpy((lanes >= threshold(p)).astype(np.float32))
+    return kept.to(dtype).mul_(scale(p)).view(shape)
 
 
 class _Fused(Operator):

@@ -24,7 +24,6 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor
 
-from simpgcn.data.sparse_product import sparse_product
 from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.sparse_matrix import SparseMatrix
@@ -110,8 +109,8 @@ class _Mix(Operator):
         s = torch.sigmoid(product[..., columns] + score_bias.squeeze(-1))
         k = product[..., columns + 1] + loop_bias.squeeze(-1) if loops else torch.zeros_like(s)
         flat = z.reshape(z.size(0), -1)
-        difference = sparse_product(structure.matrix, flat)
-        hidden = sparse_product(features.matrix, flat)
+        difference = structure.times(flat)
+        hidden = features.times(flat)
         difference.sub_(hidden)
         difference, hidden = difference.view(z.shape), hidden.view(z.shape)
         hidden.addcmul_(s.unsqueeze(-1), difference)
@@ -172,9 +171,9 @@ def _gradient(hidden: Tensor, saved: Saved, s_bar: Tensor | None, k_bar: Tensor 
     ds = ds if s_bar is None else ds + s_bar
     gradient[..., columns] = ds * s * (1 - s)
     share = hidden * s.unsqueeze(-1)
-    z_bar = sparse_product(structure.transpose, share.reshape(n, -1))
+    z_bar = structure.times(share.reshape(n, -1), transposed=True)
     torch.sub(hidden, share, out=share)
-    z_bar += sparse_product(features.transpose, share.reshape(n, -1))
+    z_bar += features.times(share.reshape(n, -1), transposed=True)
     z_bar = z_bar.view(hidden.shape)
     if saved.loops:
         torch.addcmul(z_bar, (loop_weight * k).unsqueeze(-1), hidden, out=gradient[..., :columns])

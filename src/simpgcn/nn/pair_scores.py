@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from simpgcn.data.sparse_product import sparse_product
+from simpgcn.data.sparse_product import Rows, rows_product
 from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
 
@@ -37,8 +38,8 @@ class _PairScores(Operator):
         if hidden.dim() == 2:
             return _scores(hidden, nodes, weight)
         runs = [_scores(*run) for run in zip(hidden.unbind(1), nodes, weight, strict=True)]
-        scores, differences = (torch.stack(parts) for parts in zip(*runs, strict=True))
-        return scores, differences
+        scores, signs = (torch.stack(parts) for parts in zip(*runs, strict=True))
+        return scores, signs
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: tuple[Tensor, Tensor]) -> None:
@@ -50,15 +51,15 @@ class _PairScores(Operator):
     def backward(ctx: Any, gradient: Tensor | None, _: None) -> tuple[Tensor | None, None, Tensor | None]:
         if gradient is None:
             return None, None, None
-        hidden, nodes, weight, difference = ctx.saved_tensors
+        hidden, nodes, weight, signs = ctx.saved_tensors
         if kernels := kernels_for(hidden, "pair_scores"):
             hidden_bar, weight_bar = kernels.pair_scores_backward(gradient, hidden, nodes, weight)
             return hidden_bar, None, weight_bar
         if hidden.dim() == 2:
-            pull = _pull(hidden, nodes, gradient, difference)
+            pull = _pull(hidden.size(0), nodes, gradient, signs)
         else:
-            runs = zip(hidden.unbind(1), nodes, gradient, difference, strict=True)
-            pull = torch.stack([_pull(*run) for run in runs], dim=1)
+            runs = zip(nodes, gradient, signs, strict=True)
+            pull = torch.stack([_pull(hidden.size(0), *run) for run in runs], dim=1)
         # The sum over pairs of |H_i - H_j| g is that over nodes of H times what pulls at it, which are fewer.
         return pull * weight, None, (pull * hidden).sum(dim=0)
 
@@ -66,24 +67,28 @@ class _PairScores(Operator):
     def vmap(info: Any, in_dims: Any, hidden: Tensor, nodes: Tensor, weight: Tensor) -> Any:
         runs = info.batch_size
         args = runs_first(nodes, in_dims[1], runs), runs_first(weight, in_dims[2], runs)
-        scores, difference = _PairScores.apply(runs_second(hidden, in_dims[0], runs), *args)
-        return (scores, difference), (0, None if difference.dim() == 1 else 0)
+        scores, signs = _PairScores.apply(runs_second(hidden, in_dims[0], runs), *args)
+        return (scores, signs), (0, None if signs.dim() == 1 else 0)
 
 
 def _scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
-    """The scores, and the differences they are made of."""
+    """The scores, and the signs of the differences they are made of."""
     count, device = nodes.size(1), nodes.device
-    signs = torch.tensor([1, -1], dtype=hidden.dtype, device=device).repeat(count)
-    ends = torch.arange(0, 2 * count + 1, 2, device=device)
-    incidence = torch.sparse_csr_tensor(
-        ends, nodes.T.reshape(-1), signs, (count, hidden.size(0)), check_invariants=False
-    )
-    difference = sparse_product(incidence, hidden)
-    return difference.abs() @ weight, difference
+    both = nodes.T.reshape(-1)
+    starts = torch.arange(0, 2 * count + 1, 2, dtype=both.dtype, device=device)
+    weights = torch.tensor([1, -1], dtype=hidden.dtype, device=device).repeat(count)
+    difference = rows_product(Rows(both, starts, weights, hidden.size(0)), hidden)
+    signs = difference.sign()
+    return difference.abs_() @ weight, signs
 
 
-def _pull(hidden: Tensor, nodes: Tensor, gradient: Tensor, difference: Tensor) -> Tensor:
-    """What the pairs pull each node's states to with, were all weights 1."""
-    signs = difference.sign().mul_(gradient.unsqueeze(1))
-    firsts, seconds = (torch.zeros_like(hidden).index_add_(0, ends, signs) for ends in nodes)
-    return firsts.sub_(seconds)
+def _pull(n: int, nodes: Tensor, gradient: Tensor, signs: Tensor) -> Tensor:
+    """What the pairs pull each node's states to with, were all weights 1: a sum over the pairs the node is in."""
+    ends = nodes.T.reshape(-1).cpu().numpy()
+    # NumPy sorts numbers of 16 bits ten times as fast as others.
+    order = np.argsort(ends.astype(np.uint16) if n <= 1 << 16 else ends, kind="stable")
+    starts = np.zeros(n + 1, dtype=order.dtype)
+    np.cumsum(np.bincount(ends, minlength=n), out=starts[1:])
+    place, bags = (torch.from_numpy(x).to(nodes.device) for x in (order, starts))
+    weights = torch.stack([gradient, -gradient], dim=1).view(-1).index_select(0, place)
+    return rows_product(Rows(place >> 1, bags, weights, nodes.size(1)), signs)

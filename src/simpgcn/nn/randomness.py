@@ -94,18 +94,20 @@ def half_keys(key: int, call: int) -> tuple[int, int]:
     return _signed(mixed & 0xFFFFFFFF, 32), _signed(mixed >> 32, 32)
 
 
-def hash32(place: Tensor, keys: tuple[int, int]) -> Tensor:
-    """A pseudo-random int32 for each int32 place, computed in place."""
-    first, second, third = SHIFTS_32
-    z = place.bitwise_xor_(keys[0])
-    z.bitwise_xor_(_shifted(z, first)).mul_(MULTIPLIERS_32[0]).bitwise_xor_(keys[1])
-    z.bitwise_xor_(_shifted(z, second)).mul_(MULTIPLIERS_32[1])
-    return z.bitwise_xor_(_shifted(z, third))
+def hash32(z: np.ndarray, keys: tuple[int, int]) -> np.ndarray:
+    """A pseudo-random uint32 for each uint32 place, computed in place.
 
-
-def _shifted(z: Tensor, by: int) -> Tensor:
-    """A logical shift to the right: the sign is not drawn in."""
-    return (z >> by).bitwise_and_((1 << (32 - by)) - 1)
+    In NumPy, which has unsigned numbers and whose calls are shorter than torch's.
+    """
+    first, second, third = (np.uint32(shift) for shift in SHIFTS_32)
+    z ^= np.uint32(keys[0] & 0xFFFFFFFF)
+    z ^= z >> first
+    z *= np.uint32(MULTIPLIERS_32[0])
+    z ^= np.uint32(keys[1] & 0xFFFFFFFF)
+    z ^= z >> second
+    z *= np.uint32(MULTIPLIERS_32[1])
+    z ^= z >> third
+    return z
 
 
 class _Draw(Operator):
@@ -127,10 +129,7 @@ class _Draw(Operator):
 
 
 def _permuted(x: np.ndarray, keys: tuple[int, int], total: int) -> np.ndarray:
-    """A permutation of the numbers below rows · columns, applied until ``x`` is back below ``total``.
-
-    In NumPy, whose calls are shorter than torch's: the arrays are small and the operations many.
-    """
+    """A permutation of the numbers below rows · columns, applied until ``x`` is back below ``total``."""
     rows, columns = feistel_sides(total)
     left = x // columns
     right = x - left * columns
@@ -150,14 +149,7 @@ def _round(half: np.ndarray, other: np.ndarray, keys: tuple[int, int], number: i
     """``half`` moved on by a hash of the other half, around a circle of ``size``."""
     z = other.astype(np.uint32)
     z += np.uint32(number << 28)
-    z ^= np.uint32(keys[0] & 0xFFFFFFFF)
-    z ^= z >> np.uint32(SHIFTS_32[0])
-    z *= np.uint32(MULTIPLIERS_32[0])
-    z ^= np.uint32(keys[1] & 0xFFFFFFFF)
-    z ^= z >> np.uint32(SHIFTS_32[1])
-    z *= np.uint32(MULTIPLIERS_32[1])
-    z ^= z >> np.uint32(SHIFTS_32[2])
-    step = z.astype(np.int64)
+    step = hash32(z, keys).astype(np.int64)
     step *= size
     step >>= 32
     step += half

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from simpgcn.data.features import as_csr, with_values
-from simpgcn.data.sparse_product import sparse_product
+from simpgcn.data.sparse_product import Rows, rows_of, rows_product
 from simpgcn.nn.batching import Operator, runs_second
 from simpgcn.nn.kernels import kernels_for
 
@@ -32,6 +32,7 @@ class SparseMatrix:
         self._forget()
 
     def _forget(self) -> None:
+        self.rows: dict[bool, Rows] = {}  # of the matrix and of its transpose, as the products read them
         self.kernel_rows: dict[bool, Any] = {}  # for the kernels to lay out what they need of it, once
         self.stepped: set[Any] = set()  # for the trainer to note what it has done with it on a GPU
         self._order: Tensor | None = None  # where the transpose's values are among the matrix's own
@@ -73,7 +74,26 @@ class SparseMatrix:
         other.transpose = with_values(self.transpose, values.index_select(0, self._order))
         other._forget()
         other._order = self._order
+        other.rows = {
+            transposed: self._rows(transposed)._replace(
+                values=(other.transpose if transposed else other.matrix).values()
+            )
+            for transposed in (False, True)
+        }
         return other
+
+    def times(self, x: Tensor, *, transposed: bool = False) -> Tensor:
+        """The product with ``[n, c]`` as it is, for operators that write their own gradient.
+
+        >>> SparseMatrix(torch.tensor([[0.0, 2.0]])).times(torch.ones(1, 1), transposed=True).flatten().tolist()
+        [0.0, 2.0]
+        """
+        return rows_product(self._rows(transposed), x)
+
+    def _rows(self, transposed: bool) -> Rows:
+        if transposed not in self.rows:
+            self.rows[transposed] = rows_of(self.transpose if transposed else self.matrix)
+        return self.rows[transposed]
 
     def __matmul__(self, x: Tensor) -> Tensor:
         product: Tensor = _Product.apply(self, x)
@@ -108,8 +128,7 @@ def _multiply(matrix: SparseMatrix, x: Tensor, *, transposed: bool) -> Tensor:
     if kernels := kernels_for(x, "sparse_matrix"):
         product: Tensor = kernels.multiply(matrix, x, transposed)
         return product
-    csr = matrix.transpose if transposed else matrix.matrix
-    return sparse_product(csr, x.reshape(x.size(0), -1)).view(csr.size(0), *x.shape[1:])
+    return matrix.times(x.reshape(x.size(0), -1), transposed=transposed).view(-1, *x.shape[1:])
 
 
 def _transposed(matrix: Tensor) -> Tensor:

@@ -18,10 +18,11 @@ def flatten(tensors: Iterable[Tensor]) -> Tensor:
 
 
 def unflatten(vector: Tensor, shapes: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """The inverse of :func:`flatten`: views of a vector, in the shapes of the named tensors.
+    """The inverse of :func:`flatten`: views of a vector, or of several, ``[runs, p]``, in the named tensors' shapes.
 
     >>> unflatten(torch.arange(3), {"a": torch.zeros(1, 2), "b": torch.zeros(1)})["a"]
     tensor([[0, 1]])
     """
-    parts = vector.split([shape.numel() for shape in shapes.values()])
-    return {name: part.view(shape.shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}
+    parts = vector.split([shape.numel() for shape in shapes.values()], dim=-1)
+    runs = vector.shape[:-1]
+    return {name: part.view(*runs, *shape.shape) for (name, shape), part in zip(shapes.items(), parts, strict=True)}

@@ -138,17 +138,13 @@ class _Replicas:
         settings = [AdamSettings(t.config.training.lr, t.decays) for t in trainers]
         self.adam = Adam(self.parameters, self.mean, self.square, settings) if self.parameters.numel() else None
         evaluated = [t.problem.evaluation or Seen(t.problem.inputs, t.problem.labels) for t in trainers]
-        self.inputs = evaluated[0].inputs
-        # With splits of different sizes, the smaller are filled up with nodes that count for nothing.
-        columns = zip(*(one.labels for one in evaluated), strict=True)
-        self.labels = Labels(*(pad_sequence(list(column), batch_first=True) for column in columns))
-        buffers = [dict(trainer.objective.named_buffers()) for trainer in trainers]
-        self.buffers = {name: self._stack([each[name] for each in buffers]).to(self.parameters) for name in buffers[0]}
-        self.constants = {
-            name: parameter.to(self.device)
-            for name, parameter in self.objective.named_parameters()
-            if not parameter.requires_grad
-        }
+        self.inputs, self.labels = evaluated[0]
+        if self.runs > 1:
+            # With splits of different sizes, the smaller are filled up with nodes that count for nothing.
+            columns = zip(*(one.labels for one in evaluated), strict=True)
+            self.labels = Labels(*(pad_sequence(list(column), batch_first=True) for column in columns))
+            buffers = [dict(trainer.objective.named_buffers()) for trainer in trainers]
+            self.buffers = {name: self._stack([each[name] for each in buffers]) for name in buffers[0]}
         integers = [
             (
                 seed_key(t.config.training.seed),
@@ -178,16 +174,16 @@ class _Replicas:
         for run, trainer in enumerate(self.trainers):
             trainer.parameters, trainer.best = self.parameters[run], self.best[run]
             trainer.mean, trainer.square = self.mean[run], self.square[run]
+        if self.runs == 1:
+            self.trainers[0].show_parameters()
+            self.objective.to(self.device)
         return self
 
     def __exit__(self, *args: object) -> None:
         for trainer in self.trainers:
             for name in ("parameters", "best", "mean", "square"):
                 setattr(trainer, name, getattr(trainer, name).clone())
-            for parameter, value in zip(
-                trainer.learned.values(), unflatten(trainer.parameters, trainer.learned).values(), strict=True
-            ):
-                parameter.data = value
+            trainer.show_parameters()
 
     def advance(self, on_epoch: Callable[[Trainer, Epoch], bool | None] | None) -> bool:
         """Make the steps of a window and tell what happened in them; True if ``on_epoch`` wants to stop."""
@@ -223,35 +219,41 @@ class _Replicas:
 
     def _step(self) -> None:
         """Evaluate the parameters, keep them where they are the best, and update them."""
-        parameters = self.parameters.detach().requires_grad_()
-        losses, evaluation = self._losses(parameters)
+        leaves, losses, evaluation = self._side_by_side() if self.runs > 1 else self._alone()
         self._keep(evaluation)
         self.updates += 1
         if self.adam is not None:
-            (gradient,) = torch.autograd.grad(losses.total.sum(), parameters)
-            self.adam.step(gradient, self.updates)
+            found = torch.autograd.grad(losses.total.sum(), leaves, materialize_grads=True)
+            self.adam.step(torch.cat([part.reshape(self.runs, -1) for part in found], dim=1), self.updates)
         self.losses.copy_(torch.stack(losses, dim=1).detach())
 
-    def _losses(self, parameters: Tensor) -> tuple[Losses, Evaluation]:
-        problem, objective = self.problem, self.objective
+    def _side_by_side(self) -> tuple[list[Tensor], Losses, Evaluation]:
+        """The parameters, and what the objective makes of those of each run."""
 
-        def one(vector: Tensor, buffers: dict[str, Tensor], key: Tensor, labels: Labels) -> tuple[Losses, Evaluation]:
-            state = unflatten(vector, self.trainers[0].learned) | buffers | self.constants
+        def one(state: dict[str, Tensor], key: Tensor, labels: Labels) -> tuple[Losses, Evaluation]:
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
-                    objective, state, (self.inputs, labels, problem.pairs, problem.training), tie_weights=False
+                    self.objective,
+                    state,
+                    (self.inputs, labels, self.problem.pairs, self.problem.training),
+                    tie_weights=False,
                 )
             return found
 
+        views = unflatten(self.parameters, self.trainers[0].learned)
+        leaves = {name: view.requires_grad_() for name, view in views.items()}
+        losses, evaluation = torch.vmap(one)(leaves | self.buffers, self.key + self.updates, self.labels)
+        return list(leaves.values()), losses, evaluation
+
+    def _alone(self) -> tuple[list[Tensor], Losses, Evaluation]:
+        """The same of a single run, whose objective has its parameters."""
         key = self.key + self.updates
-        if self.runs > 1:
-            found: tuple[Losses, Evaluation] = torch.vmap(one)(parameters, self.buffers, key, self.labels)
-            return found
         if not self.trainers[0].method.replicable:
             torch.manual_seed(int(key))  # its modules draw from torch's generator
-        buffers = {name: buffer[0] for name, buffer in self.buffers.items()}
-        losses, evaluation = one(parameters[0], buffers, key[0], Labels(*(part[0] for part in self.labels)))
-        return Losses(*(x.unsqueeze(0) for x in losses)), Evaluation(*(x.unsqueeze(0) for x in evaluation))
+        with drawing_from(key[0]):
+            losses, evaluation = self.objective(self.inputs, self.labels, self.problem.pairs, self.problem.training)
+        leaves: list[Tensor] = list(self.trainers[0].learned.values())
+        return leaves, Losses(*(x.view(1) for x in losses)), Evaluation(*(x.view(1) for x in evaluation))
 
     def _keep(self, evaluation: Evaluation) -> None:
         """Note what was seen, and the stopping rule's bookkeeping; see :class:`EarlyStopping`."""

@@ -76,6 +76,12 @@ class Trainer:
         if self.error is not None:
             raise SimPGCNError(self.error)
 
+    def show_parameters(self) -> None:
+        """Let the objective's parameters be views of the vector, wherever it is."""
+        views = unflatten(self.parameters, self.learned).values()
+        for parameter, view in zip(self.learned.values(), views, strict=True):
+            parameter.data = view
+
     def note(self, epoch: Epoch) -> None:
         """Take a new epoch into the history."""
         self.history.append(epoch)
