@@ -10,7 +10,7 @@ DATASET is cora, citeseer or pubmed, Pro-GNN's graph and split. For each seed an
 * feature-swap, evasion and poisoning: the rate is the share of nodes that have taken on features of another class.
 
 Attacks read no test label but feature-swap, which knows all; test accuracy chooses nothing. Finished parts are kept in
-robustness-study/ and not repeated. Writes benchmarks/results/robustness_DATASET.json and .png.
+robustness-study/ and not repeated. Writes benchmarks/results/robustness_DATASET.json, .md and .png.
 """
 
 from __future__ import annotations
@@ -21,14 +21,15 @@ import statistics
 from pathlib import Path
 
 from matplotlib.figure import Figure
-from rich.progress import Progress
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from simpgcn import runs
 from simpgcn.config import Config, default_config
 from simpgcn.data import load_dataset
 from simpgcn.experiments.robustness import attack_graphs, parse_rates, published_graphs
 from simpgcn.experiments.runner import run_all, run_folder
-from simpgcn.provenance import git_revision, versions
+from simpgcn.provenance import git_revision, machine, versions
 from simpgcn.training import find_device, model_inputs, predict
 
 RESULTS = Path(__file__).parent / "results"
@@ -54,7 +55,8 @@ def with_seed(graph: str, model: str, seed: int, device: str) -> Config:
 def study(dataset: str, rates: list[float], seeds: int, device: str, folder: Path, progress: Progress) -> list[dict]:
     clean, base = f"{dataset}-prognn", folder / "runs"
     published = published_graphs(dataset, rates)
-    task = progress.add_task(dataset, total=2 * seeds * 3)
+    # A step is one rate of one attack: finding it, training there, evaluating.
+    task = progress.add_task(dataset, total=2 * seeds * 3 * len(rates))
     found: list[dict] = []
 
     def note(model: str, attack: str, kind: str, rate: float, seed: int, value: float) -> None:
@@ -70,15 +72,52 @@ def study(dataset: str, rates: list[float], seeds: int, device: str, folder: Pat
             poisoned = [with_seed(graph, model, seed, device) for graph in published.values()]
             for rate, value in zip(rates, trained([own, *poisoned])[1:], strict=True):
                 note(model, "metattack", "poisoning", rate, seed, value)
-            progress.advance(task)
+            progress.advance(task, len(rates))
             for attack in (adaptive, "feature-swap"):
-                graphs = attack_graphs(clean, attack, rates, folder / f"seed{seed}", seed=seed, device=device)
-                again = [with_seed(graph, model, seed + OTHER_SEED, device) for graph in graphs.values()]
-                for (rate, graph), value in zip(graphs.items(), trained(again), strict=True):
+                for rate in rates:
+                    progress.update(task, description=f"{dataset}: {model}, {attack} at {rate:.0%}, seed {seed}")
+                    (graph,) = attack_graphs(
+                        clean, attack, [rate], folder / f"seed{seed}", seed=seed, device=device
+                    ).values()
+                    (value,) = trained([with_seed(graph, model, seed + OTHER_SEED, device)])
                     note(model, attack, "evasion", rate, seed, accuracy(own, base, graph))
                     note(model, attack, "poisoning", rate, seed, value)
-                progress.advance(task)
+                    progress.advance(task)
     return found
+
+
+def curves(found: list[dict]) -> dict[tuple[str, str, str], dict[float, list[float]]]:
+    """The accuracies of each model, attack and kind by rate, one for each seed."""
+    lines: dict[tuple[str, str, str], dict[float, list[float]]] = {}
+    for one in found:
+        line = lines.setdefault((one["model"], one["attack"], one["kind"]), {})
+        line.setdefault(one["rate"], []).append(one["accuracy"])
+    return lines
+
+
+def table(found: list[dict], dataset: str) -> str:
+    """The mean and standard deviation of every point, in Markdown."""
+    rates = sorted({one["rate"] for one in found})
+    seeds = len({one["seed"] for one in found})
+    lines = [
+        f"Test accuracy (%) on {dataset} by the share of edges flipped, or of nodes with another class's features; "
+        f"{seeds} seeds, mean ± standard deviation.",
+        "",
+        f"| model, attack, kind | {' | '.join(f'{rate:.0%}' for rate in rates)} |",
+        f"| --- |{' --- |' * len(rates)}",
+    ]
+    for names, line in curves(found).items():
+        cells = [f"{mean(line[rate]):.1f} ± {spread(line[rate]):.1f}" for rate in rates]
+        lines.append(f"| {', '.join(names)} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def mean(values: list[float]) -> float:
+    return statistics.mean(values)
+
+
+def spread(values: list[float]) -> float:
+    return statistics.stdev(values) if len(values) > 1 else 0.0
 
 
 def draw(found: list[dict], dataset: str, path: Path) -> None:
@@ -87,20 +126,15 @@ def draw(found: list[dict], dataset: str, path: Path) -> None:
     colors = {"gcn": "#555555", "simpgcn": "#d1495b"}
     styles = {"metattack": ("o", "-"), "evasion": ("s", "--"), "poisoning": ("^", ":")}
     for axis, attacks in ((left, ("metattack", *ADAPTIVE.values())), (right, ("feature-swap",))):
-        lines = dict.fromkeys((one["model"], one["attack"], one["kind"]) for one in found if one["attack"] in attacks)
-        for model, attack, kind in lines:
-            rates = sorted({one["rate"] for one in found})
-            values = [
-                [one["accuracy"] for one in found if (one["model"], one["attack"], one["kind"]) == (model, attack, kind)
-                 and one["rate"] == rate]
-                for rate in rates
-            ]  # fmt: skip
+        for (model, attack, kind), line in curves(found).items():
+            if attack not in attacks:
+                continue
             marker, style = styles["metattack" if attack == "metattack" else kind]
             name = attack.removesuffix("-simpgcn")
             axis.errorbar(
-                [100 * rate for rate in rates],
-                [statistics.mean(column) for column in values],
-                [statistics.stdev(column) if len(column) > 1 else 0.0 for column in values],
+                [100 * rate for rate in line],
+                [mean(values) for values in line.values()],
+                [spread(values) for values in line.values()],
                 color=colors[model],
                 marker=marker,
                 markersize=4,
@@ -127,11 +161,19 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     wish = parser.parse_args()
     folder = Path("robustness-study") / wish.dataset
-    with Progress() as progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
         found = study(wish.dataset, parse_rates(wish.rates), wish.seeds, wish.device, folder, progress)
-    result = {"dataset": wish.dataset, "points": found, "versions": versions(), "git": git_revision()}
+    result = {
+        "dataset": wish.dataset,
+        "points": found,
+        "machine": machine(find_device(wish.device)),
+        "versions": versions(),
+        "git": git_revision(),
+    }
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"robustness_{wish.dataset}.json").write_text(json.dumps(result, indent=1) + "\n")
+    (RESULTS / f"robustness_{wish.dataset}.md").write_text(table(found, wish.dataset))
     draw(found, wish.dataset, RESULTS / f"robustness_{wish.dataset}.png")
 
 

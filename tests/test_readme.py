@@ -75,6 +75,13 @@ def test_speed_is_the_median_of_rounds_and_memory_grows_with_the_nodes():
         assert result["scaling"]["slopes"]["memory_mb"] < 1.15
 
 
+def test_memory_of_tables_is_the_measured_one():
+    found = json.loads((ROOT / "benchmarks/results/tables_memory.json").read_text())
+    assert (found["nodes"], found["edges"]) == (1_000_000, 10_000_000)
+    assert f"are read in {found['peak_over_files_and_tensors']} times the memory" in " ".join(README.split())
+    assert found["peak_over_files_and_tensors"] < 3
+
+
 def test_links_and_commands_exist():
     for link in re.findall(r"\]\((?!http)([^)#]+)\)", README):
         assert (ROOT / link).exists(), link

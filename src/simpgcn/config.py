@@ -17,6 +17,7 @@ import yaml
 
 from simpgcn.data.catalog import settings_name
 from simpgcn.data.features import Choice
+from simpgcn.data.own_graph import is_file_name
 from simpgcn.data.splits import SplitKind
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.nn.registry import SimPGCNSettings, find_method
@@ -32,6 +33,20 @@ class DataSettings:
     directed: bool = False
     normalize_features: Choice = "auto"
     absent_classes: Literal["error", "allow"] = "error"
+
+
+@dataclass(frozen=True)
+class TableSettings:
+    """How a user's tables are read where ``data.name`` is the table of nodes; see :func:`simpgcn.load_tables`.
+
+    ``features`` is a list of columns with commas between them.
+    """
+
+    edges: str | None = None
+    label: str | None = None
+    id: str | None = None
+    features: str | None = None
+    weights: str | None = None
 
 
 @dataclass(frozen=True)
@@ -72,6 +87,7 @@ class Config:
     model_name: str = "simpgcn"
     model: Any = field(default_factory=SimPGCNSettings)
     training: TrainingSettings = field(default_factory=TrainingSettings)
+    tables: TableSettings = field(default_factory=TableSettings)
 
     def __post_init__(self) -> None:
         _check_ranges(self)
@@ -80,7 +96,7 @@ class Config:
     def label(self) -> str:
         """Dataset and model as a part of file names."""
         name = self.data.name
-        stem = Path(name).stem if name is not None and name.endswith(".npz") else name
+        stem = Path(name).name.partition(".")[0] if name is not None and is_file_name(name) else name
         return f"{stem}-{self.model_name.replace('*', '-star')}"
 
     def replace(self, changes: dict[str, Any]) -> Config:

@@ -14,6 +14,7 @@ from torch_geometric.data import Data
 
 from simpgcn.config import Config
 from simpgcn.data.features import Choice
+from simpgcn.data.own_graph import write_own_graph
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.simp_conv import Gate
@@ -151,6 +152,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         trainer = Trainer(problem, self._config)
         trainer.run(on_epoch)
         self._trainer = trainer
+        self._graph = data
         self.model_ = trainer.best_model()
         self.history_ = trainer.history
         self.val_accuracy_ = trainer.stopping.best
@@ -179,7 +181,10 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         return float((self.predict(data)[chosen] == y[chosen]).mean())
 
     def save(self, path: str | Path) -> None:
-        """Write the fitted classifier as a run folder (see :mod:`simpgcn.runs`); nothing in it is pickled."""
+        """Write the fitted classifier as a run folder (see :mod:`simpgcn.runs`); nothing in it is pickled.
+
+        A graph with ``node_ids``, such as :func:`simpgcn.load_tables` makes, is kept in it.
+        """
         self._check_fitted()
         if not hasattr(self, "_trainer"):
             raise SimPGCNError("a classifier read from a run folder is already saved there")
@@ -190,6 +195,8 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         write_config(folder, self._config.replace({"data": {"name": None}}))
         write_history(folder, self.history_)
         write_model(folder, self._trainer)
+        if self._graph.get("node_ids") is not None:
+            write_own_graph(folder, self._graph)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "auto") -> SimPGCNClassifier:

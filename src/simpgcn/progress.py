@@ -88,20 +88,27 @@ class FlipsProgress(_Bars):
     >>> with FlipsProgress("cora") as bar:
     ...     bar.start(0, 10)
     ...     bar.flip(1)
+    ...     bar.search(0.5)
     """
 
     def __init__(self, name: str) -> None:
         super().__init__(
             TextColumn("Attacking {task.description}"),
             BarColumn(bar_width=28),
-            TextColumn("{task.completed} of {task.total} flips"),
+            TextColumn("{task.fields[shown]}"),
         )
-        self._task = self._bars.add_task(name, total=None)
+        self._task = self._bars.add_task(name, total=None, shown="")
+        self._budget = 0
 
     def start(self, done: int, budget: int) -> None:
         """Show how many flips there will be, and how many an earlier attempt has found."""
-        self._bars.reset(self._task, total=budget, completed=done)
+        self._budget = budget
+        self._bars.reset(self._task, total=budget, completed=done, shown=f"{done} of {budget} flips")
 
     def flip(self, done: int) -> None:
         """Show how many flips there are."""
-        self._bars.update(self._task, completed=done)
+        self._bars.update(self._task, completed=done, shown=f"{done} of {self._budget} flips")
+
+    def search(self, share: float) -> None:
+        """Show how much is done of a search that finds all flips at once."""
+        self._bars.update(self._task, completed=share * self._budget, shown=f"{share:.0%} of the search")

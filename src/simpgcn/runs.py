@@ -9,6 +9,8 @@
 ``metrics.json``           the figures; written last
 =========================  ============================================================================
 
+A run on a user's own tables also holds their graph; see :mod:`simpgcn.data.own_graph`.
+
 Nothing in it is pickled: a folder from a stranger is safe to open.
 """
 
@@ -26,12 +28,14 @@ import pyarrow.parquet
 import safetensors.torch
 from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
+from torch_geometric.data import Data
 
 from simpgcn.config import Config, parse_yaml
+from simpgcn.data.own_graph import has_own_graph, read_own_graph
 from simpgcn.errors import SimPGCNError
 from simpgcn.files import replacing
 from simpgcn.nn.registry import find_method
-from simpgcn.training import Epoch, Prediction, Trainer
+from simpgcn.training import Epoch, Prediction, Trainer, load_graph
 
 RUN_FORMAT = 1
 
@@ -68,6 +72,18 @@ def read_config(folder: Path) -> Config:
             "use the version that wrote it, or train anew"
         )
     return Config().replace(content)
+
+
+def run_graph(folder: Path) -> Data:
+    """The graph a run was trained on: the folder's own if it holds one, else that of its configuration."""
+    config = read_config(folder)
+    if has_own_graph(folder):
+        return read_own_graph(folder)
+    if config.data.name is None:
+        raise SimPGCNError(
+            f"{folder} was trained from Python on data of its own and does not hold it: use SimPGCNClassifier.load"
+        )
+    return load_graph(config)
 
 
 def write_model(folder: Path, trainer: Trainer) -> None:

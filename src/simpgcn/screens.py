@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from simpgcn.experiments.compare import Row
+from simpgcn.experiments.panels import panels
 from simpgcn.experiments.results_page import cell_text
 from simpgcn.experiments.robustness import Point
 from simpgcn.experiments.tune import Tuned
@@ -26,6 +27,44 @@ def show_dataset(answer: dict[str, Any]) -> None:
     Console().print(table)
     for note in answer["notes"]:
         Console().print(f"Note: {note}.", highlight=False)
+
+
+def show_understood(found: dict[str, Any]) -> None:
+    """Print what was understood of a user's tables."""
+    table = Table(show_header=False, title="What was understood", title_justify="left")
+    nodes, edges, labels = found["nodes"], found["edges"], found["labels"]
+    id_column = f", id in {escape(repr(found['id']))}" if found["id"] else ""
+    table.add_row("nodes", f"{nodes['used']:,} of {nodes['rows']:,} rows" + id_column)
+    for kind in ("number", "category", "text", "date"):
+        named = [f"{column['name']} ({column['features']})" for column in found["columns"] if column["kind"] == kind]
+        if named:
+            table.add_row(kind, escape(", ".join(named)))
+    filled = [
+        f"{column['name']} {column['missing']:,}"
+        for column in found["columns"]
+        if column["missing"] and column["features"]
+    ]
+    if filled:
+        table.add_row("missing values filled", escape(", ".join(filled)))
+    left_out = [f"{column['name']}: {column['why']}" for column in found["columns"] if column["kind"] == "ignored"]
+    if left_out:
+        table.add_row("left out", escape("\n".join(left_out)))
+    table.add_row("features", f"{found['features']['count']:,}")
+    dropped = ", ".join(f"{reason} {count:,}" for reason, count in edges["dropped"].items())
+    table.add_row(
+        "edges", f"{edges['kept']:,} of {edges['listed']:,} rows" + (f"; dropped: {dropped}" if dropped else "")
+    )
+    table.add_row("nodes without edges", f"{found['isolated_nodes']:,}")
+    if found["homophily"] is not None:
+        within = f"{found['homophily']:.1%} (by chance {found['homophily_by_chance']:.1%})"
+        table.add_row("edges within a class", within)
+    shares = ", ".join(f"{name} {count:,}" for name, count in labels["classes"].items())
+    table.add_row(f"label {escape(repr(found['label']))}" if found["label"] else "labels", escape(shares))
+    table.add_row("to predict", f"{labels['unlabelled']:,} nodes without a label")
+    Console().print(table)
+    for kind, sentences in (("Put right", found["repairs"]), ("Note", found["warnings"])):
+        for sentence in sentences:
+            Console().print(f"{kind}: {escape(sentence)}.", highlight=False)
 
 
 def show_run(run: FinishedRun) -> None:
@@ -69,19 +108,23 @@ def comparison_table(rows: list[Row], dataset: str) -> Table:
     return table
 
 
-def reproduction_table(found: dict[str, Any]) -> Table:
+def reproduction_tables(found: dict[str, Any]) -> list[Table]:
     """An experiment's cells with the paper's numbers in brackets, in the colours of their verdicts."""
-    table = Table("", *found["datasets"], title=f"{found['title']}: {found['what']}", title_justify="left")
     colours = {"green": "green", "amber": "yellow", "red": "red", "none": "default"}
-    lines: dict[str, list[str]] = {}
-    for cell in found["cells"]:
-        shown = cell_text(cell)
-        lines.setdefault(cell["label"], []).append(f"[{colours[cell['colour']]}]{escape(shown)}[/]")
-    for column in table.columns:
-        column.overflow = "fold"
-    for label, texts in lines.items():
-        table.add_row(escape(label), *texts)
-    return table
+    tables = []
+    for title, headings in panels(found):
+        name = f"{found['title']}, {title}" if title else found["title"]
+        table = Table("", *headings.values(), title=f"{name}: {found['what']}", title_justify="left")
+        lines: dict[str, list[str]] = {}
+        for cell in (cell for cell in found["cells"] if cell["dataset"] in headings):
+            shown = cell_text(cell)
+            lines.setdefault(cell["label"], []).append(f"[{colours[cell['colour']]}]{escape(shown)}[/]")
+        for column in table.columns:
+            column.overflow = "fold"
+        for label, texts in lines.items():
+            table.add_row(escape(label), *texts)
+        tables.append(table)
+    return tables
 
 
 def robustness_table(points: list[Point], dataset: str, attack: str) -> Table:

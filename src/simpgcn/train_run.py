@@ -18,6 +18,7 @@ from torch_geometric.data import Data
 
 from simpgcn import runs
 from simpgcn.config import Config
+from simpgcn.data.own_graph import write_own_graph
 from simpgcn.errors import SimPGCNError
 from simpgcn.provenance import git_revision, peak_memory_mb, versions
 from simpgcn.training import (
@@ -48,6 +49,7 @@ def train_run(
     config: Config,
     out: Path | None = None,
     *,
+    graph: Data | None = None,
     cache: bool = True,
     on_similarity: Callable[[float], None] | None = None,
     on_epoch: Callable[[Epoch], None] | None = None,
@@ -60,13 +62,15 @@ def train_run(
     Args:
         config: What to train on what.
         out: The run folder; a free name below ``runs`` if left out.
+        graph: What ``load_graph(config)`` returned, for one who has looked at it first.
         cache: Keep neighbour searches on disk.
         on_similarity: Called with the share of nodes whose look-alikes are found.
         on_epoch: Called after every epoch.
     """
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise _taken(out)
-    return _raised(_run([config], [lambda: _claim(out, config)], cache, on_similarity, on_epoch)[0])
+    load = partial(load_graph, config) if graph is None else lambda: graph
+    return _raised(_run([config], [load], [partial(_claim, out, config)], cache, on_similarity, on_epoch)[0])
 
 
 def resume_run(
@@ -82,7 +86,8 @@ def resume_run(
         raise SimPGCNError(f"{folder} was trained from Python on data of its own: fit it again there")
     if (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder):
         raise SimPGCNError(f"{folder} is finished: there is nothing to resume")
-    return _raised(_run([config], [lambda: folder], cache, on_similarity, on_epoch)[0])
+    load = partial(runs.run_graph, folder)
+    return _raised(_run([config], [load], [lambda graph: folder], cache, on_similarity, on_epoch)[0])
 
 
 def train_runs(configs: Sequence[Config], folders: Sequence[Path]) -> list[FinishedRun | SimPGCNError]:
@@ -91,13 +96,15 @@ def train_runs(configs: Sequence[Config], folders: Sequence[Path]) -> list[Finis
     A folder that holds a checkpoint is gone on with. What a run could not do is returned in its place, and does not
     stop the others.
     """
+    loads = [partial(load_graph, config) for config in configs]
     claims = [partial(_claim_or_resume, folder, config) for config, folder in zip(configs, folders, strict=True)]
-    return _run(configs, claims, cache=True, on_similarity=None, on_epoch=None)
+    return _run(configs, loads, claims, cache=True, on_similarity=None, on_epoch=None)
 
 
 def _run(
     configs: Sequence[Config],
-    find_folders: Sequence[Callable[[], Path]],
+    loads: Sequence[Callable[[], Data]],
+    find_folders: Sequence[Callable[[Data], Path]],
     cache: bool,
     on_similarity: Callable[[float], None] | None,
     on_epoch: Callable[[Epoch], None] | None,
@@ -105,15 +112,15 @@ def _run(
     start = time.perf_counter()
     revision = git_revision()  # before anyone edits the code that is running
     find_device(configs[0].training.device)
-    graphs = [load_graph(config) for config in configs]
+    graphs = [load() for load in loads]
     problem = prepare(graphs[0], configs[0], cache=cache, on_progress=on_similarity)
     trainers = [Trainer(problem, configs[0])]
     for config, graph in zip(configs[1:], graphs[1:], strict=True):
         trainers.append(Trainer(with_split(problem, graph, config), config))
     with ExitStack() as stack:
         folders = []
-        for find in find_folders:
-            folders.append(find())
+        for find, graph in zip(find_folders, graphs, strict=True):
+            folders.append(find(graph))
             stack.enter_context(_only_here(folders[-1]))
         stop = stack.enter_context(_interruptible())
         clocks = [
@@ -251,7 +258,7 @@ def _interruptible() -> Iterator[Callable[[], bool]]:
         signal.signal(signal.SIGINT, previous)
 
 
-def _claim(out: Path | None, config: Config) -> Path:
+def _claim(out: Path | None, config: Config, graph: Data) -> Path:
     """Make a run folder that no other process can take too; without a wish, by the first free name."""
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -259,7 +266,7 @@ def _claim(out: Path | None, config: Config) -> Path:
             (out / "config.yaml").touch(exist_ok=False)
         except FileExistsError:
             raise _taken(out) from None
-        runs.write_config(out, config)
+        _begin(out, config, graph)
         return out
     base = Path("runs")
     base.mkdir(exist_ok=True)
@@ -272,12 +279,18 @@ def _claim(out: Path | None, config: Config) -> Path:
         except FileExistsError:
             number += 1
             continue
-        runs.write_config(folder, config)
+        _begin(folder, config, graph)
         return folder
 
 
-def _claim_or_resume(folder: Path, config: Config) -> Path:
-    return folder if runs.has_checkpoint(folder) else _claim(folder, config)
+def _begin(folder: Path, config: Config, graph: Data) -> None:
+    runs.write_config(folder, config)
+    if graph.get("node_ids") is not None:  # a user's own: whoever reads the run needs none of their files
+        write_own_graph(folder, graph)
+
+
+def _claim_or_resume(folder: Path, config: Config, graph: Data) -> Path:
+    return folder if runs.has_checkpoint(folder) else _claim(folder, config, graph)
 
 
 def _taken(out: Path) -> SimPGCNError:

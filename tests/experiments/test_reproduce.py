@@ -13,7 +13,7 @@ from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
-from simpgcn.experiments import figures, reproduce, runner, search
+from simpgcn.experiments import figures, measures, reproduce, runner, search
 from simpgcn.experiments.compare import run_configs
 from simpgcn.experiments.experiment import parse_experiment
 from simpgcn.experiments.layer_scores import node_scores
@@ -138,6 +138,58 @@ def test_the_page_has_everything_and_needs_nothing(tmp_path, experiments):
         run(tmp_path, ["u"])
 
 
+def test_what_is_not_run_again_stays_in_todays_words(tmp_path, experiments):
+    """Numbers as measured, words as the experiment's file has them; other experiments are not touched."""
+    other = {**TINY, "metadata": {**TINY["metadata"], "title": "Table U"}}
+    experiments(t=TINY, u=other)
+    run(tmp_path)
+    before = {name: (tmp_path / name).read_bytes() for name in ("t.json", "u.json")}
+    stale = json.loads(before["t.json"])
+    for cell in stale["cells"]:
+        cell["mean"] = 12.34
+    stale |= {"departures": ["Old words."], "claims": []}
+    (tmp_path / "t.json").write_text(json.dumps(stale))
+    now = {**TINY, "datasets": ["demo", "homophily-0.5"], "departures": ["New words."]}
+    for row in ("gcn", "simpgcn", "nodes"):
+        now = {**now, "rows": {**now["rows"], row: {**now["rows"][row], "paper": [1.0, 1.0]}}}
+    experiments(t=now, u=other)
+    run(tmp_path, ["u"])
+    text = (tmp_path / "README.md").read_text()
+    section = text[text.index("## Table T") : text.index("## Table U")]
+    assert "12.34" in section
+    assert "New words." in section
+    assert "Old words." not in section
+    assert "Not run here: homophily-0.5." in section
+    assert "SimP-GCN improves GCN." in section
+    assert json.loads((tmp_path / "t.json").read_text()) == stale
+    experiments(t={**TINY, "rows": {**TINY["rows"], "more": TINY["rows"]["gcn"]}}, u=other)
+    run(tmp_path, ["u"])
+    assert "Old words." in (tmp_path / "README.md").read_text()  # another form of it: nothing of it is known
+
+
+def test_a_row_may_have_more_runs_than_the_others(tmp_path, experiments, monkeypatch):
+    more = {**TINY["rows"]["gcn"], "measure": {"name": "accuracy", "runs": 3}}
+    experiments(t={**TINY, "rows": {**TINY["rows"], "gcn": more}})
+    monkeypatch.setattr(measures, "RUNS", 2)
+    (table,) = run(tmp_path)
+    assert [cell["runs"] for cell in table["cells"]] == [3, 2, 1]
+    assert "2 runs a cell; 3 for GCN" in (tmp_path / "README.md").read_text()
+    monkeypatch.setattr(measures, "RUNS", 10)  # a quick look has few of all
+    assert [cell["runs"] for cell in run(tmp_path)[0]["cells"]] == [2, 2, 1]
+
+
+def test_the_longest_runs_start_first(tmp_path, monkeypatch):
+    order = []
+    refused = SimPGCNError("not today")
+    monkeypatch.setattr(runner, "train_runs", lambda c, folders: order.extend(c) or [refused] * len(c))
+    wide, short, long = (
+        Config().replace({"model": model, "training": {"epochs": epochs}})
+        for model, epochs in (({"hidden_channels": 256}, 10), ({}, 10), ({}, 200))
+    )
+    run_all([short, wide, long], tmp_path, workers=1)
+    assert order == [long, wide, short]
+
+
 def test_a_failing_cell_says_so_and_the_others_are_filled(tmp_path, monkeypatch, experiments):
     experiments(t=TINY)
     train = runner.train_runs
@@ -151,7 +203,7 @@ def test_a_failing_cell_says_so_and_the_others_are_filled(tmp_path, monkeypatch,
     gcn, simpgcn, _ = run(tmp_path)[0]["cells"]
     assert (gcn["mean"], gcn["error"]) == (None, "RuntimeError: out of luck")
     assert simpgcn["error"] is None
-    assert "Not filled: GCN\\* on demo." in (tmp_path / "README.md").read_text()
+    assert "Not filled: GCN\\* on Demo." in (tmp_path / "README.md").read_text()
 
 
 def test_the_search_picks_by_validation_and_runs_its_choice(tmp_path, monkeypatch, experiments):
@@ -201,7 +253,7 @@ def test_pictures(tmp_path, experiments):
     for name in ("bars", "boxes"):
         assert (tmp_path / f"{name}.png").read_bytes()[:4] == b"\x89PNG"
     assert (tmp_path / "index.html").read_text().count("data:image/png") == 2
-    assert set(figures.PICTURES) == {"overlaps", "scores", *STUDY_PICTURES}  # those have tests of their own
+    assert set(figures.PICTURES) == {"overlaps", "scores", "attacks", *STUDY_PICTURES}  # those have tests of their own
 
 
 @pytest.mark.parametrize("metric", ["euclidean", "cosine"])

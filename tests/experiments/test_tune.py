@@ -9,7 +9,8 @@ from simpgcn.config import default_config, parse_yaml
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.experiments import tune as tuning
-from simpgcn.experiments.tune import draw_tuning, search_ranges, tune, with_settings, without_test_set
+from simpgcn.experiments.tune import search_ranges, tune, with_settings, without_test_set
+from simpgcn.experiments.tuning_files import draw_tuning
 from simpgcn.nn.registry import METHODS
 
 QUICK = {"training": {"epochs": 4, "device": "cpu"}}

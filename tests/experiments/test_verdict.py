@@ -86,16 +86,19 @@ def test_claims():
     noise = np.array(around(0))[[3, 1, 4, 0, 5, 9, 2, 6, 8, 7]]
 
     def cells(a, b):
-        return {("a", "x"): {"values": list(a)}, ("b", "x"): {"values": list(b)}}
+        return {("a", "x"): {"label": "A", "values": list(a)}, ("b", "x"): {"label": "B", "values": list(b)}}
 
     assert judge_claim(claim, cells(around(81), around(80)), ("x",))["colour"] == "green"
     close = judge_claim(claim, cells(around(80), 80.2 + noise), ("x",))
     assert close["colour"] == "amber"
     p = stats.ttest_rel(around(80), 80.2 + noise).pvalue
-    assert f"not for b on x (80.00 against 80.20, p = {p:.2f})" in close["found"]
+    assert f"not over B on X (80.00 against 80.20, p = {p:.2f})" in close["found"]
+    thrice = np.concatenate([np.array(around(80)) + shift for shift in (-0.1, 0, 0.1)])  # three seeds on each split
+    assert judge_claim(claim, cells(thrice, 80.2 + noise), ("x",)) == close
     assert judge_claim(claim, cells(around(80), around(85)), ("x",))["colour"] == "red"
     assert judge_claim(claim, cells([80.0], [81.0]), ("x",))["colour"] == "red"
     assert judge_claim(claim, cells([], [81.0]), ("x",))["colour"] == "none"
     across = Claim("x is higher than y", "x", ("y",), row="a")
-    found = judge_claim(across, {("a", "x"): {"values": [2.0]}, ("a", "y"): {"values": [1.0]}}, ("x", "y"))
+    both = {("a", "x"): {"label": "A", "values": [2.0]}, ("a", "y"): {"label": "A", "values": [1.0]}}
+    found = judge_claim(across, both, ("x", "y"))
     assert found["colour"] == "green"

@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 import torch
 from torch.nn import functional as F
+from torch_geometric.nn import GCN as PyGGCN
+from torch_geometric.nn import GCN2Conv
 
 from simpgcn.data import load_dataset
 from simpgcn.nn.baselines.acm_gcn import TEMPERATURE, ACMConv
 from simpgcn.nn.baselines.first_layer import drop_features
-from simpgcn.nn.baselines.gcnii import GCNII, GCNIISettings, GCNIIStarSettings
+from simpgcn.nn.baselines.gcn import GCN, GCNSettings
+from simpgcn.nn.baselines.gcnii import GCNII, GCNIISettings, GCNIIStarSettings, MatrixConv2
 from simpgcn.nn.baselines.gprgnn import APPNPSettings, GPRGNNSettings, PropagatedMLP
 from simpgcn.nn.propagation import structure_propagation
 from simpgcn.nn.registry import METHODS, PAPER_METHODS
+from simpgcn.nn.sparse_matrix import SparseMatrix
 from simpgcn.similarity import FeatureGraph
 
 
@@ -54,19 +58,29 @@ def test_what_a_method_ignores(graph, name, ignores):
     assert torch.equal(before, model(*METHODS[name].inputs(graph, METHODS[name].settings())))
 
 
-@pytest.mark.parametrize("name", ["gcn", "knn-gcn", "a+knn-gcn", "gat", "jknet", "gcnii", "gcnii*"])
+@pytest.mark.parametrize("name", ["gcn", "knn-gcn", "a+knn-gcn", "jknet", "gcnii", "gcnii*"])
 def test_sparse_features_give_what_dense_ones_do(graph, name):
     model, inputs = built(name, graph)
-    torch.testing.assert_close(model(inputs[0].to_sparse_csr(), *inputs[1:]), model(inputs[0].to_dense(), *inputs[1:]))
+    sparse, dense = SparseMatrix(graph.x), graph.x.to_dense()
+    torch.testing.assert_close(model(sparse, *inputs[1:]), model(dense, *inputs[1:]))
 
 
-def test_dropout_of_sparse_features_drops_and_scales():
+def test_attention_on_sparse_features_is_that_on_dense_ones(graph):
+    model, (_, edges) = built("gat", graph)
+    torch.testing.assert_close(model(graph.x.to_sparse_csr(), edges), model(graph.x, edges))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_dropout_of_features_drops_and_scales(sparse):
     torch.manual_seed(0)
-    x = torch.ones(200, 50).to_sparse_csr()
-    dropped = drop_features(x, 0.4, training=True)
-    assert sorted(set(dropped.values().tolist())) == pytest.approx([0, 1 / 0.6])
-    assert dropped.values().mean() == pytest.approx(1, abs=0.05)
-    assert drop_features(x, 0.4, training=False) is x
+    x = SparseMatrix(torch.ones(200, 50)) if sparse else torch.ones(200, 50)
+    dropped = drop_features(x, 0.5, training=True)
+    values = dropped.matrix.values() if sparse else dropped.flatten()
+    assert sorted(set(values.tolist())) == [0, 2]
+    assert values.mean() == pytest.approx(1, abs=0.05)
+    assert drop_features(x, 0.5, training=False) is x
+    if sparse:  # forwards and backwards it is the same matrix
+        assert torch.equal(dropped.matrix.to_dense(), dropped.transpose.to_dense().T)
 
 
 def dense_structure(data):
@@ -89,6 +103,47 @@ def test_gcn_family(graph):
         torch.testing.assert_close(model(*inputs), a @ hidden @ second.lin.weight.T + second.bias, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("jump", [False, True])
+def test_gcn_and_jknet_are_pygs(graph, jump):
+    settings = GCNSettings(hidden_channels=8, num_layers=3)
+    ours = GCN(60, 3, settings, jump).eval()
+    theirs = PyGGCN(60, 8, 3, 3, jk="cat" if jump else None, normalize=False).eval()
+    theirs.load_state_dict(ours.state_dict())
+    structure = structure_propagation(graph.edge_index, 120)
+    torch.testing.assert_close(ours(graph.x, structure), theirs(graph.x, structure.matrix))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_gcniis_layer_is_pygs(graph, shared):
+    ours = MatrixConv2(60, 0.2, 0.5, 3, shared, normalize=False)
+    theirs = GCN2Conv(60, 0.2, 0.5, 3, shared, normalize=False)
+    theirs.load_state_dict(ours.state_dict())
+    structure, start = structure_propagation(graph.edge_index, 120), torch.rand(120, 60)
+    torch.testing.assert_close(ours(graph.x, start, structure), theirs(graph.x, start, structure.matrix))
+
+
+@pytest.mark.parametrize("name", ["gcn", "knn-gcn", "a+knn-gcn", "gat", "jknet", "gcnii", "gcnii*"])
+def test_what_reaches_some_nodes_decides_their_rows(graph, name):
+    """The same logits and the same gradients from less work, on a directed graph, too."""
+    graph.edge_index = graph.edge_index[:, :100]
+    model, inputs = built(name, graph)
+    nodes = torch.tensor([7, 3, 50])
+    within = METHODS[name].reach(inputs, nodes, METHODS[name].settings())
+    assert within is not None
+    assert within[0].size(0) < 120
+    whole, part = model(*inputs)[nodes], model(*within)[:3]
+    torch.testing.assert_close(part, whole, atol=1e-5, rtol=1e-4)
+    parameters = list(model.parameters())
+    gradients = [torch.autograd.grad(found.square().sum(), parameters, allow_unused=True) for found in (whole, part)]
+    for a, b in zip(*gradients, strict=True):
+        torch.testing.assert_close(b, a, atol=1e-4, rtol=1e-4)
+
+
+def test_nearly_all_nodes_are_reached_as_the_whole(graph):
+    _, inputs = built("gcn", graph)
+    assert METHODS["gcn"].reach(inputs, torch.arange(118), METHODS["gcn"].settings()) is None
+
+
 @pytest.mark.parametrize("star", [False, True])
 def test_gcnii_has_one_weight_matrix_a_layer_and_its_star_two(graph, star):
     settings = GCNIIStarSettings() if star else GCNIISettings()
@@ -103,7 +158,7 @@ def test_gcnii_has_one_weight_matrix_a_layer_and_its_star_two(graph, star):
         else:
             x = (1 - beta) * (smooth + own) + beta * (smooth + own) @ conv.weight1
         x = F.relu(x)
-    torch.testing.assert_close(model(graph.x, a.to_sparse_csr()), model.last(x), atol=1e-5, rtol=1e-4)
+    torch.testing.assert_close(model(graph.x, SparseMatrix(a)), model.last(x), atol=1e-5, rtol=1e-4)
     linear, convs = model.parameter_groups()
     assert convs["weight_decay"] == 0.01
     assert "weight_decay" not in linear

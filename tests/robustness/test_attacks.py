@@ -173,7 +173,10 @@ def test_weighted_models_are_the_models(small, model, changes):
 def test_prbcd_hurts_the_model_it_is_shown(small, model):
     config = default_config("demo", model).replace({"training": {"epochs": 40, "device": "cpu"}})
     attack = PRBCD(small, config, epochs=40)
+    shares: list[float] = []
+    attack.on_step = shares.append
     flips = list(attack.flips(40))
+    assert shares == [(step + 1) / 40 for step in range(40)]
     assert 0 < len(flips) <= 40
     after = attacked(small, torch.tensor(flips).T, ATTACKS["prbcd"])
     with torch.no_grad():

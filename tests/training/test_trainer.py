@@ -8,7 +8,7 @@ import torch
 from torch.nn import functional as F
 from torch_geometric.data import Data
 
-from simpgcn.config import Config
+from simpgcn.config import Config, default_config
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import METHODS
@@ -345,6 +345,19 @@ def test_every_method_builds_and_trains(small, config):
         assert len(trained(small, chosen.replace({"training": {"epochs": 2}})).history) == (1 if name == "lp" else 2)
 
 
+def test_training_reaches_every_parameter_of_every_method(small, config):
+    """Gradients alone, not weight decay: what a functional call does not reach stays where it was."""
+    for name, method in METHODS.items():
+        chosen = dataclasses.replace(config, model_name=name, model=method.settings()).replace(
+            {"training": {"weight_decay": 0, "epochs": 3}}
+        )
+        trainer = Trainer(prepare(small, chosen, cache=False), chosen)
+        before = {key: value.detach().clone() for key, value in trainer.learned.items()}
+        trainer.run()
+        still = [key for key, value in trainer.learned.items() if torch.equal(value.cpu(), before[key])]
+        assert not still, f"{name}: {still}"
+
+
 def test_demo_defeats_gcn_and_not_simpgcn():
     data = load_dataset("demo")
 
@@ -373,3 +386,23 @@ def test_cuda_learns_the_same(small, config):
     assert there.stopping.best == pytest.approx(here.stopping.best, abs=0.15)
     tensors, meta = there.checkpoint()
     there.restore({name: value.cpu() for name, value in tensors.items()}, meta)
+
+
+@pytest.mark.parametrize("model", ["gcn", "gat", "jknet", "gcnii"])
+def test_training_on_what_reaches_the_labelled_nodes_is_training_on_the_whole_graph(model):
+    """Without dropout, the only thing that draws by the number of rows."""
+    config = default_config("demo", model).replace({"model": {"dropout": 0.0}, "training": {"epochs": 5}})
+    data = load_dataset("demo")
+    data.edge_index = data.edge_index[:, ::20]
+    for mask in (data.train_mask, data.val_mask):
+        mask[300:] = False
+    problem = prepare(data, config, cache=False)
+    assert problem.training is not None
+    assert problem.evaluation is not None
+    part = Trainer(problem, config)
+    whole = Trainer(problem._replace(training=None, evaluation=None), config)
+    part.run()
+    whole.run()
+    for a, b in zip(part.history, whole.history, strict=True):
+        assert a == pytest.approx(b, rel=1e-3, abs=1e-4)
+    torch.testing.assert_close(part.parameters, whole.parameters, atol=1e-3, rtol=1e-3)

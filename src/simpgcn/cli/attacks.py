@@ -12,10 +12,10 @@ from rich.markup import escape
 
 from simpgcn.cli.options import Device, Json, print_json, shared_changes
 from simpgcn.data.prognn import ATTACKED, RATES
+from simpgcn.experiments.attack_curves import draw_robustness
 from simpgcn.experiments.compare import chosen_models
 from simpgcn.experiments.robustness import (
     attack_graphs,
-    draw_robustness,
     parse_rates,
     published_graphs,
     write_robustness,
@@ -58,6 +58,7 @@ def attack(
                 device=device or "auto",
                 on_start=bar.start,
                 on_flip=bar.flip,
+                on_search=bar.search,
             )
     except KeyboardInterrupt:
         print("Stopped. The same command goes on from the flips found so far.", file=sys.stderr)
@@ -109,6 +110,7 @@ def robustness(
                 device=device or "auto",
                 on_start=flips.start,
                 on_flip=flips.flip,
+                on_search=flips.search,
             )
     with RunsProgress(len(names) * len(graphs) * count) as bar:
 

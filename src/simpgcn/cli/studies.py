@@ -19,14 +19,14 @@ from simpgcn.experiments.experiment import experiment_names
 from simpgcn.experiments.reproduce import QUICK_RUNS, RUNS, chosen_experiments
 from simpgcn.experiments.reproduce import reproduce as run_reproduction
 from simpgcn.experiments.runner import Outcome
-from simpgcn.experiments.tune import draw_tuning
 from simpgcn.experiments.tune import tune as run_tuning
+from simpgcn.experiments.tuning_files import draw_tuning
 from simpgcn.files import replacing
 from simpgcn.nn.registry import METHODS
 from simpgcn.progress import RunsProgress
 from simpgcn.screens import (
     comparison_table,
-    reproduction_table,
+    reproduction_tables,
     show_tuning,
 )
 
@@ -157,7 +157,7 @@ def reproduce(
         print_json(answer)
     else:
         for table in tables:
-            Console().print(reproduction_table(table))
+            Console().print(*reproduction_tables(table), sep="\n")
         Console().print(f"The page with all of it: {escape(str(out / 'index.html'))}", highlight=False)
     if any(cell["error"] for table in tables for cell in table["cells"]):
         raise typer.Exit(1)

@@ -23,6 +23,7 @@ from simpgcn.data.prognn import ATTACKED, RATES, clean_graph, metattacked_edges
 from simpgcn.data.raw_files import copy_from_mirror, verify
 from simpgcn.data.splits import SplitKind, apply_split
 from simpgcn.data.synthetic import demo_graph, homophily_graph, sized_graph
+from simpgcn.data.tables.read_table import is_table_path
 from simpgcn.errors import SimPGCNError, unknown_name
 
 
@@ -104,6 +105,10 @@ def catalog_entry(name: str) -> Benchmark | Made:
         return Made("a graph file", partial(read_graph, path), "stored", made_from=about_graph(path).get("made_from"))
     if name in CATALOG:
         return CATALOG[name]
+    if is_table_path(name):
+        raise SimPGCNError(
+            f"{name} is a table: train on it first, then give graph.npz of the run's folder in its place"
+        )
     family, _, number = name.rpartition("-")
     if family in FAMILIES and number.replace(".", "", 1).isdecimal():
         return Made(f"made-up articles, {family} {number}", partial(FAMILIES[family], float(number)), "random")
@@ -165,9 +170,16 @@ def load_dataset(name: str, *, split: int = 0, split_kind: SplitKind | None = No
     entry = catalog_entry(name)
     data = entry.read()
     if not directed and data.is_directed():
-        data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+        _take_both_ways(data)
     data.name = name
     return apply_split(data, name, split_kind or entry.split_kind, split)
+
+
+def _take_both_ways(data: Data) -> None:
+    if data.get("edge_weight") is None:
+        data.edge_index = to_undirected(data.edge_index, num_nodes=data.num_nodes)
+    else:
+        data.edge_index, data.edge_weight = to_undirected(data.edge_index, data.edge_weight, num_nodes=data.num_nodes)
 
 
 def _read(entry: Benchmark) -> Data:

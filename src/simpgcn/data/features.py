@@ -11,6 +11,7 @@ from typing import Literal, get_args
 
 import numpy as np
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from simpgcn.errors import SimPGCNError
@@ -70,6 +71,18 @@ def as_csr(x: Tensor) -> Tensor:
     if x.layout == torch.sparse_coo:
         return x.coalesce().to_sparse_csr()
     return _csr(x, x.bool())
+
+
+def from_scipy_csr(matrix: sparse.csr_array) -> Tensor:
+    """A SciPy matrix as a CSR tensor of float32.
+
+    >>> from_scipy_csr(sparse.eye_array(2, format="csr")).to_dense().tolist()
+    [[1.0, 0.0], [0.0, 1.0]]
+    """
+    matrix.sort_indices()
+    rows, columns = (torch.from_numpy(part.astype(np.int64)) for part in (matrix.indptr, matrix.indices))
+    values = torch.from_numpy(matrix.data.astype(np.float32))
+    return torch.sparse_csr_tensor(rows, columns, values, matrix.shape, check_invariants=False)
 
 
 def _csr(x: Tensor, nonzero: Tensor) -> Tensor:
@@ -156,6 +169,24 @@ def csr_rows(x: Tensor) -> Tensor:
     """
     counts = x.crow_indices().diff()
     return torch.repeat_interleave(torch.arange(x.size(0), device=x.device), counts)
+
+
+def take_rows(x: Tensor, rows: Tensor) -> Tensor:
+    """Some rows of ``x``, in their order.
+
+    >>> take_rows(torch.eye(3).to_sparse_csr(), torch.tensor([2, 0])).to_dense()
+    tensor([[0., 0., 1.],
+            [1., 0., 0.]])
+    """
+    if not is_sparse(x):
+        return x.index_select(0, rows)
+    start = x.crow_indices()
+    counts = start.diff()[rows]
+    ends = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    shift = torch.repeat_interleave(start[rows] - ends[:-1], counts)
+    place = shift + torch.arange(len(shift), device=x.device)
+    shape = (len(rows), x.size(1))
+    return torch.sparse_csr_tensor(ends, x.col_indices()[place], x.values()[place], shape, check_invariants=False)
 
 
 def _check_choice(name: str, mode: str) -> None:

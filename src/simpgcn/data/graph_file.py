@@ -22,7 +22,7 @@ _MASKS = ("train_mask", "val_mask", "test_mask")
 
 
 def write_graph(path: Path, data: Data, about: dict[str, Any]) -> None:
-    """Write a graph with labels and masks, and plain facts ``about`` it.
+    """Write a graph with labels and, if it has them, masks and weights, and plain facts ``about`` it.
 
     >>> import tempfile
     >>> mask = torch.tensor([True, False])
@@ -33,7 +33,8 @@ def write_graph(path: Path, data: Data, about: dict[str, Any]) -> None:
     >>> read_graph(path).x.tolist(), about_graph(path)["made_from"]
     ([[1.0, 0.0], [0.0, 1.0]], 'cora')
     """
-    parts = {name: data[name].cpu().numpy() for name in ("edge_index", "y", *_MASKS)}
+    optional = [name for name in (*_MASKS, "edge_weight") if data.get(name) is not None]
+    parts = {name: data[name].cpu().numpy() for name in ("edge_index", "y", *optional)}
     x = compact(data.x.cpu())
     if is_sparse(x):
         x = as_csr(x)
@@ -47,7 +48,7 @@ def write_graph(path: Path, data: Data, about: dict[str, Any]) -> None:
 
 
 def read_graph(path: Path) -> Data:
-    """The graph of a file, features dense; an error if it is none, or unfinished."""
+    """The graph of a file, features in CSR layout where most are zero; an error if it is none, or unfinished."""
     about = about_graph(path)
     if not about.get("finished", True):
         raise SimPGCNError(f"{path} is unfinished: give the command that was to write it again, and it goes on")
@@ -58,11 +59,12 @@ def read_graph(path: Path) -> Data:
         else:
             shape = tuple(parts["x_shape"].tolist())
             rows, columns, values = (torch.from_numpy(parts[f"x_{name}"]) for name in ("rows", "columns", "values"))
-            x = torch.sparse_csr_tensor(rows, columns, values, shape, check_invariants=True).to_dense()
-        found: dict[str, Tensor] = {name: torch.from_numpy(parts[name]) for name in ("edge_index", "y", *_MASKS)}
+            x = torch.sparse_csr_tensor(rows, columns, values, shape, check_invariants=True)
+        names = ["edge_index", "y", *(name for name in (*_MASKS, "edge_weight") if name in parts)]
+        found: dict[str, Tensor] = {name: torch.from_numpy(parts[name]) for name in names}
     except (KeyError, ValueError, RuntimeError, TypeError) as error:
         raise SimPGCNError(f"{path} is damaged or no graph file of this package ({error})") from error
-    return Data(x=x, **found)
+    return Data(x=x, num_nodes=x.size(0), **found)
 
 
 def about_graph(path: Path) -> dict[str, Any]:

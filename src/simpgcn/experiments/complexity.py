@@ -17,7 +17,7 @@ from simpgcn.bench.measure import seconds, take_turns
 from simpgcn.config import Config
 from simpgcn.data import load_dataset
 from simpgcn.nn import SimilarityHead, SimPGCN, SparseMatrix, draw_pairs
-from simpgcn.nn.baselines.gcn import GCNSettings, build_gcn
+from simpgcn.nn.baselines.gcn import GCN, GCNSettings
 from simpgcn.nn.dropout import dropout
 from simpgcn.nn.narrow_product import multiply
 from simpgcn.nn.registry import SimPGCNSettings, find_method
@@ -44,7 +44,7 @@ def extra_parameters(num_features: int, num_classes: int, settings: SimPGCNSetti
     """
     model = find_method("simpgcn").build(num_features, num_classes, settings)
     head = SimilarityHead(settings.hidden_channels if settings.num_layers > 1 else num_classes)
-    gcn = build_gcn(num_features, num_classes, GCNSettings(settings.hidden_channels, settings.num_layers))
+    gcn = GCN(num_features, num_classes, GCNSettings(settings.hidden_channels, settings.num_layers))
     inputs = [num_features, *[settings.hidden_channels] * (settings.num_layers - 1)]
     by_paper = sum(2 * (d + 1) for d in inputs) + head.linear.in_features + 1
     return Extra(_size(model) + _size(head) - _size(gcn), by_paper, _size(gcn))

@@ -11,6 +11,11 @@ from simpgcn.data.catalog import catalog_entry
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.nn.registry import find_method
 
+# Of a cell whose row does not say otherwise.
+RUNS = 10
+
+TITLES = {"citeseer": "CiteSeer", "pubmed": "PubMed"}
+
 # In the order of the results page.
 ORDER = (
     "table1",
@@ -18,6 +23,7 @@ ORDER = (
     "table3",
     "table4",
     "table5",
+    "figure2",
     "figure3",
     "figure4",
     "search",
@@ -75,6 +81,7 @@ class Claim:
         than: Rows, or datasets, that it is higher than.
         datasets: Where; everywhere if left out.
         row: The row within which datasets are compared.
+        by: How much higher, at least.
     """
 
     says: str
@@ -82,6 +89,7 @@ class Claim:
     than: tuple[str, ...]
     datasets: tuple[str, ...] = ()
     row: str | None = None
+    by: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -91,7 +99,9 @@ class Experiment:
     Attributes:
         name: As on the command line.
         title, what, where: What the paper calls it, what it shows, and where it stands.
+        source: Whose numbers stand beside ours, where they are not the paper's.
         datasets: The columns.
+        panels: The columns as several tables: by title, the heading of each dataset. None for a single table.
         rows: The lines, with the paper's numbers.
         claims: What the paper's text says of it.
         departures: What is done otherwise than in the paper, for the reader of the page.
@@ -107,6 +117,8 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     departures: tuple[str, ...] = ()
     picture: str | None = None
+    source: str | None = None
+    panels: dict[str, dict[str, str]] | None = None
 
 
 def experiment_names() -> list[str]:
@@ -118,6 +130,15 @@ def experiment_names() -> list[str]:
     files = resources.files("simpgcn.experiments").joinpath("tables").iterdir()
     found = {file.name.removesuffix(".yaml") for file in files if file.name.endswith(".yaml")}
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
+
+
+def dataset_title(name: str) -> str:
+    """How the page calls a dataset.
+
+    >>> dataset_title("pubmed"), dataset_title("cora"), dataset_title("homophily-0.3")
+    ('PubMed', 'Cora', 'homophily-0.3')
+    """
+    return TITLES.get(name, name.capitalize() if name.isalpha() else name)
 
 
 def load_experiment(name: str) -> Experiment:
@@ -137,13 +158,14 @@ def parse_experiment(name: str, content: dict[str, Any]) -> Experiment:
     """An experiment from the content of its file."""
     where = f"tables/{name}.yaml"
     content = dict(content)
-    metadata = _checked(content.pop("metadata", {}), ("title", "what", "where"), f"{where}: metadata")
+    metadata = _checked(content.pop("metadata", {}), ("title", "what", "where", "source"), f"{where}: metadata")
     shared: dict[str, Any] = {
         key: content.pop(key) for key in ("measure", "model", "changes", "only") if key in content
     }
     rows, claims = content.pop("rows", {}), content.pop("claims", [])
-    _checked(content, ("datasets", "departures", "picture"), where)
-    datasets = tuple(content.get("datasets", ()))
+    _checked(content, ("datasets", "panels", "departures", "picture"), where)
+    panels = content.get("panels")
+    datasets = tuple(content.get("datasets", ()) if panels is None else (d for panel in panels.values() for d in panel))
     for dataset in datasets:
         catalog_entry(dataset)
     experiment = Experiment(
@@ -154,6 +176,7 @@ def parse_experiment(name: str, content: dict[str, Any]) -> Experiment:
         claims=tuple(_claim(values, where) for values in claims),
         departures=tuple(content.get("departures", ())),
         picture=content.get("picture"),
+        panels=panels,
     )
     _check_claims(experiment, where)
     return experiment

@@ -9,9 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from simpgcn.errors import unknown_name
+from simpgcn.experiments.attack_curves import curves_figure
 from simpgcn.experiments.experiment import Experiment
 from simpgcn.experiments.layer_scores import node_scores
 from simpgcn.experiments.measures import Work, row_measure
+from simpgcn.experiments.panels import panels
+from simpgcn.experiments.robustness import Point
 from simpgcn.experiments.runner import run_folder
 from simpgcn.experiments.study_figures import STUDY_PICTURES
 from simpgcn.files import replacing
@@ -96,8 +99,32 @@ def _scores(experiment: Experiment, table: dict[str, Any], work: Work) -> Figure
     return figure
 
 
+def _attacks(experiment: Experiment, table: dict[str, Any], work: Work) -> Figure:
+    """Curves over the rates as in the paper's Figure 2, a panel for each graph."""
+    cells = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
+    rows = [row for row in experiment.rows if row.measure["name"] != "lead"]
+    found = {}
+    for title, headings in panels(table):
+        places = [(row, dataset, cells[row.name, dataset]) for row in rows for dataset in headings]
+        found[title] = [
+            Point(
+                model=str(row.model),
+                rate=float(headings[dataset].removesuffix("%")) / 100,
+                graph=dataset,
+                runs=cell["runs"],
+                test_mean=cell["mean"],
+                test_sd=cell["sd"],
+                val_mean=None,
+                error=cell["error"],
+            )
+            for row, dataset, cell in places
+        ]
+    return curves_figure(found, {str(row.model): row.label for row in rows})
+
+
 PICTURES: dict[str, Callable[[Experiment, dict[str, Any], Work], Any]] = {
     "overlaps": _overlaps,
     "scores": _scores,
+    "attacks": _attacks,
     **STUDY_PICTURES,
 }

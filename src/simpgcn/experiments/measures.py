@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -15,7 +15,7 @@ from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.compare import run_configs
 from simpgcn.experiments.complexity import CostOf, Extra, cost_values, extra_parameters
 from simpgcn.experiments.data_faults import count_fault
-from simpgcn.experiments.experiment import Row
+from simpgcn.experiments.experiment import RUNS, Row
 from simpgcn.experiments.layer_scores import At, Of, run_score
 from simpgcn.experiments.node_degrees import degree_accuracy
 from simpgcn.experiments.overlaps import Metric, run_overlap
@@ -35,6 +35,14 @@ class Work:
     base: Path
     device: str | None = None
     done: dict[Config, Outcome] = field(default_factory=dict)
+
+    def runs(self, wish: int | None) -> int:
+        """How many runs a cell has whose row wishes for so many; fewer than usual are fewer everywhere.
+
+        >>> Work(10, Path()).runs(30), Work(10, Path()).runs(None), Work(3, Path()).runs(30)
+        (30, 10, 3)
+        """
+        return min(wish or self.count, self.count) if self.count < RUNS else wish or self.count
 
     def changes(self, row: Row, dataset: str) -> dict[str, Any]:
         """The row's settings on a dataset, with the device asked for."""
@@ -71,7 +79,7 @@ def _no_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Conf
 def _model_configs(row: Row, dataset: str, work: Work, runs: int | None = None, **options: Any) -> list[Config]:
     if row.model is None:
         raise SimPGCNError(f"the row {row.name} names no model to train")
-    return run_configs(dataset, row.model, min(runs or work.count, work.count), work.changes(row, dataset))
+    return run_configs(dataset, row.model, work.runs(runs), work.changes(row, dataset))
 
 
 def _finished(configs: list[Config], work: Work) -> list[Config]:
@@ -85,6 +93,17 @@ def _accuracies(configs: list[Config], work: Work, part: Part) -> list[float]:
 
 def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: int | None = None) -> list[float]:
     return _accuracies(_model_configs(row, dataset, work, runs), work, part)
+
+
+def _lead_configs(row: Row, dataset: str, work: Work, over: str) -> list[Config]:
+    return _model_configs(row, dataset, work) + _model_configs(replace(row, model=over), dataset, work)
+
+
+def _lead(row: Row, dataset: str, work: Work, over: str) -> list[float]:
+    """Run by run, the same seed in both, the row's model against another."""
+    both = zip(*(_model_configs(replace(row, model=model), dataset, work) for model in (row.model, over)), strict=True)
+    found = [_accuracies(list(pair), work, "test") for pair in both if len(_finished(list(pair), work)) == 2]
+    return [own - other for own, other in found]
 
 
 def _degree_accuracy(row: Row, dataset: str, work: Work, low: int, high: int | None = None) -> list[float]:
@@ -205,6 +224,8 @@ def _gain(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Range
 
 MEASURES = {
     "accuracy": Measure(_model_configs, _accuracy, judge_accuracy),
+    "accuracy against one run": Measure(_model_configs, _accuracy, partial(judge_accuracy, paper_runs=1)),
+    "lead": Measure(_lead_configs, _lead, judge_value),
     "statistic": Measure(_no_configs, _statistic, partial(judge_value, share=0.01), digits=0),
     "fault": Measure(_no_configs, _fault, judge_value, digits=0),
     "overlap": Measure(_model_configs, _overlap, judge_value),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from simpgcn.experiments.experiment import dataset_title
+from simpgcn.experiments.panels import panels
 from simpgcn.experiments.verdict import LEVEL
 
 Table = dict[str, Any]
@@ -17,7 +19,8 @@ def reading(tables: list[Table]) -> list[str]:
     []
     """
     sentences = []
-    cells = [cell for table in tables for cell in table["cells"] if cell["paper"] is not None]
+    own = [table for table in tables if not table.get("source")]
+    cells = [cell for table in own for cell in table["cells"] if cell["paper"] is not None]
     if cells:
         counts = {colour: sum(cell["colour"] == colour for cell in cells) for colour in ("green", "amber", "red")}
         sentences.append(
@@ -25,6 +28,7 @@ def reading(tables: list[Table]) -> list[str]:
             f"{counts['amber']} are close or on the better side (amber), {counts['red']} differ (red)."
         )
     sentences += _about_accuracy(tables)
+    sentences += [sentence for table in tables if table["name"] == "figure2" for sentence in _about_attacks(table)]
     claims = [(table["title"], claim) for table in tables for claim in table["claims"] if claim["colour"] != "none"]
     held = sum(claim["colour"] == "green" for _, claim in claims)
     if claims:
@@ -33,7 +37,12 @@ def reading(tables: list[Table]) -> list[str]:
         said = [f"“{claim['says']}” ({title})" for title, claim in claims if claim["colour"] == colour]
         if said:
             sentences.append(f"{verdict}: {', '.join(said)}.")
-    unfilled = [f"{cell['label']} on {cell['dataset']}" for cell in cells if cell["mean"] is None]
+    unfilled = [
+        f"{cell['label']} on {dataset_title(cell['dataset'])}"
+        for table in tables
+        for cell in table["cells"]
+        if cell["mean"] is None and (cell["paper"] is not None or cell["error"])
+    ]
     if unfilled:
         sentences.append(f"Not filled: {', '.join(unfilled)}.")
     return sentences
@@ -62,9 +71,32 @@ def _about_accuracy(tables: list[Table]) -> list[str]:
     return sentences
 
 
+def _about_attacks(table: Table) -> list[str]:
+    """For each graph: how far GCN and SimP-GCN fall, and who is best where most edges are flipped."""
+    cells = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
+    labels = {cell["row"]: cell["label"] for cell in table["cells"] if cell["measure"] != "lead"}
+    sentences = []
+    for title, headings in panels(table):
+        first, last = next(iter(headings)), next(reversed(headings))
+        known = {row: cells[row, last]["mean"] for row in labels if cells[row, last]["mean"] is not None}
+        falls = [
+            f"{labels[row]} from {cells[row, first]['mean']:.1f} to {known[row]:.1f}"
+            for row in ("gcn", "simpgcn")
+            if row in known and cells[row, first]["mean"] is not None
+        ]
+        if len(falls) < 2:
+            continue
+        best = max(known, key=lambda row: known[row])
+        sentences.append(
+            f"Metattacked {title}, {headings[first]} to {headings[last]} of the edges flipped: {', '.join(falls)}, "
+            f"{known['simpgcn'] - known['gcn']:+.1f} points at the end; the best is {labels[best]}, {known[best]:.1f}."
+        )
+    return sentences
+
+
 def _significantly_below(cell: Table) -> bool:
     return cell["p_exact"] is not None and cell["p_exact"] < LEVEL
 
 
 def _place(table: Table, cell: Table) -> str:
-    return f"{cell['label']} on {cell['dataset']} in {table['title']}"
+    return f"{cell['label']} on {dataset_title(cell['dataset'])} in {table['title']}"

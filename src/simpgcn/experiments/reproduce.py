@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError
 from simpgcn.experiments.claims import judge_claim
-from simpgcn.experiments.experiment import Experiment, experiment_names, load_experiment
+from simpgcn.experiments.experiment import RUNS, Experiment, experiment_names, load_experiment
 from simpgcn.experiments.figures import draw
 from simpgcn.experiments.measures import Work, row_measure
 from simpgcn.experiments.results_page import write_page
@@ -20,7 +21,6 @@ from simpgcn.files import replacing
 from simpgcn.provenance import git_revision, machine, versions
 from simpgcn.training import find_device
 
-RUNS = 10
 QUICK_RUNS = 3
 
 
@@ -54,7 +54,7 @@ def reproduce(
     Args:
         names: Of the experiments; see :func:`chosen_experiments`.
         out: Where results go. Those of other experiments that are there stay, and stay on the page.
-        count: Runs of each cell.
+        count: Runs of each cell whose row does not say otherwise; below ten, of every cell.
         device: Where to train.
         workers: Processes at once.
         command: What the page says the results were made with.
@@ -100,16 +100,46 @@ def reproduce(
 
 
 def read_tables(out: Path) -> list[dict[str, Any]]:
-    """The results of every experiment that were written into ``out``."""
+    """The results of every experiment that were written into ``out``, in today's words.
+
+    Numbers and verdicts are as they were measured; titles, notes and claims are those of the experiment's file, and
+    claims are judged anew by the stored values.
+    """
     tables = []
     for name in experiment_names():
         path = out / f"{name}.json"
         if path.is_file():
             try:
-                tables.append(json.loads(path.read_text()))
+                tables.append(_reworded(json.loads(path.read_text()), load_experiment(name)))
             except ValueError as error:
                 raise SimPGCNError(f"{path} is damaged ({error}): remove it and run {name} again") from error
     return tables
+
+
+def _reworded(table: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
+    labels = {row.name: row.label for row in experiment.rows}
+    cells = {}
+    for cell in table["cells"]:
+        cells[cell["row"], cell["dataset"]] = {**cell, "label": labels.get(cell["row"], cell["label"])}
+    datasets = tuple(table["datasets"])
+    known = all((row, dataset) in cells for row in labels for dataset in datasets)
+    if not known or not set(datasets) <= set(experiment.datasets):  # of another form of the experiment
+        return table
+    claims = [
+        replace(claim, datasets=tuple(d for d in claim.datasets or datasets if d in datasets))
+        for claim in experiment.claims
+        if claim.row is None or {claim.higher, *claim.than} <= set(datasets)
+    ]
+    return {
+        **table,
+        "title": experiment.title,
+        "what": experiment.what,
+        "where": experiment.where,
+        "cells": list(cells.values()),
+        "claims": [judge_claim(claim, cells, datasets) for claim in claims if claim.datasets],
+        "departures": list(experiment.departures),
+        "missing": [dataset for dataset in experiment.datasets if dataset not in datasets],
+    }
 
 
 def _wanted(experiments: Sequence[Experiment], work: Work) -> list[Any]:
@@ -148,6 +178,8 @@ def _table(experiment: Experiment, work: Work) -> dict[str, Any]:
         "title": experiment.title,
         "what": experiment.what,
         "where": experiment.where,
+        "source": experiment.source,
+        "panels": experiment.panels,
         "datasets": list(experiment.datasets),
         "cells": list(cells.values()),
         "claims": [judge_claim(claim, cells, experiment.datasets) for claim in experiment.claims],

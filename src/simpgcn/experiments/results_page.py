@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from simpgcn.experiments.experiment import dataset_title
 from simpgcn.experiments.page_format import (
     Block,
     Code,
@@ -18,6 +20,7 @@ from simpgcn.experiments.page_format import (
     to_html,
     to_markdown,
 )
+from simpgcn.experiments.panels import panels
 from simpgcn.experiments.reading import reading
 from simpgcn.files import replacing
 
@@ -60,42 +63,71 @@ def page(tables: list[dict[str, Any]]) -> list[Block]:
     ]
     for table in tables:
         blocks += _experiment(table)
-        if table["name"] == "table5":
-            blocks += [Heading("Figure 2", 2), Text("Robustness under attack is not part of this yet.")]
     return [*blocks, *_made(tables)]
 
 
 def _experiment(table: dict[str, Any]) -> list[Block]:
-    made = table["made"]
-    runs = max((cell["runs"] for cell in table["cells"]), default=0)
+    made, runs = table["made"], _runs(table)
     cells = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
     rows = list(dict.fromkeys(cell["row"] for cell in table["cells"]))
     blocks: list[Block] = [
         Heading(table["title"], 2),
         Text(
             f"{table['what']} ({table['where']})."
-            + (f" {runs} runs a cell." if runs > 1 else "")
-            + (" A quick look, not the full number of runs." if runs > 1 and made["quick"] else "")
-        ),
-        Table(
-            ["", *table["datasets"]],
-            [
-                [Marked(cells[row, table["datasets"][0]]["label"])] + [_cell(cells[row, d]) for d in table["datasets"]]
-                for row in rows
-            ],
+            + (f" {runs}." if runs else "")
+            + (" A quick look, not the full number of runs." if runs and made["quick"] else "")
+            + (f" In brackets: {table['source']}." if table.get("source") else "")
         ),
     ]
+    for title, headings in panels(table):
+        first = next(iter(headings))
+        lines = [[Marked(cells[row, first]["label"])] + [_cell(cells[row, d]) for d in headings] for row in rows]
+        blocks += [Heading(title, 3)] if title else []
+        blocks.append(Table(["", *headings.values()] if title else _header(list(headings)), lines))
     if table["picture"] is not None:
         blocks.append(Picture(table["picture"], f"{table['title']}: {table['what']}"))
+    failed = [_failure(cell) for cell in table["cells"] if cell["error"]]
+    if failed:
+        blocks += [Text("Red cells without a number of the paper lack runs that failed:"), Items(failed)]
     if table["claims"]:
         blocks.append(
             Items([Marked(f"{claim['says']} Here it {_lowered(claim)}.", claim["colour"]) for claim in table["claims"]])
         )
     if any(cell["p_exact"] is not None for cell in table["cells"]):
         blocks.append(Folded("Differences, intervals and p-values", _details(table)))
-    if table["departures"]:
-        blocks += [Text("To know:"), Items(list(table["departures"]))]
+    notes = list(table["departures"])
+    if table.get("missing"):
+        notes.append(f"Not run here: {', '.join(dataset_title(name) for name in table['missing'])}.")
+    if notes:
+        blocks += [Text("To know:"), Items(notes)]
     return blocks
+
+
+def _header(datasets: list[str]) -> list[str]:
+    """The columns' titles; of made-up graphs, such as homophily-0.3, what they have in common stands once."""
+    kinds = {name.rpartition("-")[0] for name in datasets}
+    if len(datasets) > 1 and len(kinds) == 1 and "" not in kinds:
+        return [kinds.pop(), *(name.rpartition("-")[2] for name in datasets)]
+    return ["", *(dataset_title(name) for name in datasets)]
+
+
+def _failure(cell: dict[str, Any]) -> str:
+    return f"{cell['label']} on {dataset_title(cell['dataset'])}, {cell['runs']} runs left: {cell['error']}."
+
+
+def _runs(table: dict[str, Any]) -> str:
+    """How many runs the cells have: as most of them, and which rows have another number."""
+    by_row: dict[str, int] = {}
+    for cell in table["cells"]:
+        by_row[cell["label"]] = max(by_row.get(cell["label"], 0), cell["runs"])
+    counts = Counter(count for count in by_row.values() if count > 1)
+    if not counts:
+        return ""
+    usual, *others = sorted(counts, key=lambda count: (-counts[count], count))
+    text = f"{usual} runs a cell"
+    for count in others:
+        text += f"; {count} for {', '.join(label for label, own in by_row.items() if own == count)}"
+    return text
 
 
 def _lowered(claim: dict[str, Any]) -> str:
@@ -131,7 +163,7 @@ def _details(table: dict[str, Any]) -> Table:
         interval = "" if cell["low"] is None else f"{_number(cell['low'], digits)} to {_number(cell['high'], digits)}"
         rows.append(
             [
-                Marked(f"{cell['label']}, {cell['dataset']}"),
+                Marked(f"{cell['label']}, {dataset_title(cell['dataset'])}"),
                 Marked(f"{cell['difference']:+.{digits}f}" if digits is not None else f"{cell['difference']:+g}"),
                 Marked(interval),
                 Marked("" if cell["p_exact"] is None else f"{cell['p_exact']:.3f}"),
@@ -189,7 +221,9 @@ def _duration(seconds: float) -> str:
 
 
 def _number(value: float, digits: int | None) -> str:
-    return f"{value:g}" if digits is None else f"{value:,.{digits}f}"
+    if digits is None:
+        return f"{value:.1e}" if 0 < abs(value) < 1e-6 else f"{value:g}"
+    return f"{value:,.{digits}f}"
 
 
 def _printed(value: float) -> str:

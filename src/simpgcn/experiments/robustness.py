@@ -13,13 +13,11 @@ import numpy as np
 
 from simpgcn.data import load_dataset
 from simpgcn.data.prognn import ATTACKED, RATES
-from simpgcn.errors import SimPGCNError, unknown_name
-from simpgcn.experiments.compare import REFERENCE, changes_by_model, run_configs
+from simpgcn.errors import SimPGCNError
+from simpgcn.experiments.compare import changes_by_model, run_configs
 from simpgcn.experiments.runner import Outcome, run_all
 from simpgcn.files import replacing
 from simpgcn.robustness.attack_run import run_attack
-
-COLORS = ("#555555", "#8d6cab", "#edae49", "#30638e", "#00798c", "#a3b18a", "#c97b84")
 
 
 class Point(NamedTuple):
@@ -57,7 +55,10 @@ def published_graphs(dataset: str, rates: Sequence[float]) -> dict[float, str]:
     {0.0: 'cora-prognn', 0.1: 'cora+metattack@0.1'}
     """
     if dataset not in ATTACKED:
-        raise unknown_name("attacked graph", dataset, ATTACKED)
+        raise SimPGCNError(
+            f"no attacked {dataset} was published: choose from {', '.join(ATTACKED)}, or attack it here with --attack "
+            "metattack"
+        )
     known = {0.0: f"{dataset}-prognn"} | {float(rate): f"{dataset}+metattack@{rate}" for rate in RATES}
     for rate in rates:
         if rate not in known:
@@ -75,6 +76,7 @@ def attack_graphs(
     device: str = "auto",
     on_start: Callable[[int, int], None] | None = None,
     on_flip: Callable[[int], None] | None = None,
+    on_search: Callable[[float], None] | None = None,
 ) -> dict[float, str]:
     """A dataset attacked here at each rate, as graph files in ``folder``; those that are there are kept.
 
@@ -85,7 +87,16 @@ def attack_graphs(
     for rate in rates:
         path = folder / f"{Path(dataset).stem}-{attack}-{rate:g}.npz"
         run_attack(
-            dataset, attack, rate, path, seed=seed, device=device, start=before, on_start=on_start, on_flip=on_flip
+            dataset,
+            attack,
+            rate,
+            path,
+            seed=seed,
+            device=device,
+            start=before,
+            on_start=on_start,
+            on_flip=on_flip,
+            on_search=on_search,
         )
         graphs[rate], before = str(path), path
     return graphs
@@ -150,34 +161,3 @@ def write_robustness(points: list[Point], dataset: str, attack: str, folder: Pat
     writer.writerows(points)
     with replacing(folder / "robustness.csv") as draft:
         draft.write_text(text.getvalue())
-
-
-def draw_robustness(points: list[Point], dataset: str, attack: str, path: Path) -> None:
-    """Draw each model's mean over the rates, with its standard deviation; needs the ``plots`` extra."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(6, 4.2), layout="constrained")
-    axis = figure.subplots()
-    colors = iter(COLORS * len(points))
-    for model in dict.fromkeys(point.model for point in points):
-        known = [point for point in points if point.model == model and point.test_mean is not None]
-        color = "#d1495b" if model == REFERENCE else next(colors)
-        axis.errorbar(
-            [100 * point.rate for point in known],
-            [point.test_mean or 0.0 for point in known],
-            [point.test_sd or 0.0 for point in known],
-            color=color,
-            marker="o",
-            markersize=4,
-            capsize=2,
-            linewidth=2.4 if model == REFERENCE else 1.4,
-            label=model,
-        )
-    axis.set_xlabel("edges flipped, % of the graph's")
-    axis.set_ylabel("test accuracy, %")
-    axis.set_title(f"{dataset} under {attack}")
-    axis.spines[["top", "right"]].set_visible(False)
-    axis.grid(axis="y", alpha=0.3)
-    axis.legend(frameon=False)
-    with replacing(path) as draft:
-        figure.savefig(draft, dpi=160, format=path.suffix.removeprefix("."))

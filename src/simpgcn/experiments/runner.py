@@ -67,6 +67,9 @@ def run_all(
     base.mkdir(parents=True, exist_ok=True)
     workers = workers or default_workers(configs)
     batches = _batches(configs, workers)
+    sizes = {config.data.name: _num_edges(config) for config in reversed(configs)}
+    # Longest first, or the longest would end alone, with the other cores idle.
+    batches.sort(key=lambda batch: len(batch) * sizes[batch[0].data.name] * _step_size(batch[0]), reverse=True)
     workers = min(workers, max(1, len(batches)))
     jobs = [(batch, base, max(1, (os.cpu_count() or 1) // workers)) for batch in batches]
     done: dict[Config, Outcome] = {}
@@ -122,18 +125,45 @@ def default_workers(configs: Sequence[Config]) -> int:
 
 
 def _batches(configs: Sequence[Config], workers: int) -> list[list[Config]]:
-    """The configurations in groups to train side by side, as large as is fast; on a CPU, enough for all workers."""
+    """The configurations in groups to train side by side, as large as is fast; on a CPU, enough for all workers.
+
+    Runs that share costly inputs are a group, whatever its size.
+    """
     groups: dict[Config, list[Config]] = {}
     for config in dict.fromkeys(configs):
-        key = alike(config) if find_method(config.model_name).replicable else config
-        groups.setdefault(key, []).append(config)
+        groups.setdefault(_key(config), []).append(config)
     batches = []
     for group in groups.values():
+        if find_method(group[0].model_name).costly_inputs:
+            batches.append(group)
+            continue
         size = _side_by_side(group)
         if find_device(group[0].training.device).type != "cuda":
             size = min(size, -(-len(group) // workers))
         batches += [group[start : start + size] for start in range(0, len(group), size)]
     return batches
+
+
+def _key(config: Config) -> Config:
+    """What the runs of a group have in common."""
+    method = find_method(config.model_name)
+    if method.replicable:
+        return alike(config)
+    return config.replace({"training": {"seed": 0}}) if method.costly_inputs else config
+
+
+def _num_edges(config: Config) -> int:
+    try:
+        return int(load_graph(config).num_edges)
+    except SimPGCNError:  # each run will say so
+        return 0
+
+
+def _step_size(config: Config) -> int:
+    """Something that grows with how long a run takes on a graph."""
+    model: Any = config.model
+    width, depth = getattr(model, "hidden_channels", 1), getattr(model, "num_layers", 2)
+    return int(width * depth * config.training.epochs)
 
 
 def _side_by_side(group: list[Config]) -> int:
@@ -147,10 +177,11 @@ def _side_by_side(group: list[Config]) -> int:
 
 
 def _many(job: tuple[list[Config], Path, int]) -> list[Outcome]:
-    """Finish the runs of a batch."""
+    """Finish the runs of a batch: side by side, or in turn where their model cannot be replicated."""
     configs, base, threads = job
     torch.set_num_threads(threads)
-    errors = _tried(configs, base)
+    together = [configs] if find_method(configs[0].model_name).replicable else [[config] for config in configs]
+    errors = {config: error for some in together for config, error in _tried(some, base).items()}
     return [_outcome(config, base, errors.get(config)) for config in configs]
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 from collections.abc import Callable, Iterator
 from importlib import resources
@@ -18,7 +16,7 @@ from torch_geometric.utils import homophily
 from simpgcn.config import Config, parse_yaml
 from simpgcn.errors import SimPGCNError
 from simpgcn.experiments.compare import run_configs
-from simpgcn.files import replacing
+from simpgcn.experiments.tuning_files import write_tuning
 from simpgcn.nn.registry import find_method
 from simpgcn.training import (
     Epoch,
@@ -164,7 +162,8 @@ def tune(
         len(study.get_trials(states=finished[1:])),
         _importance(study, ranges, len(complete)),
     )
-    _write(result, study, {"data": {"name": dataset}, "model_name": model}, changes or {}, folder)
+    best = {"data": {"name": dataset}, "model_name": model}
+    write_tuning(result, study, best, [changes or {}, nested(result.settings)], folder)
     return result
 
 
@@ -230,47 +229,3 @@ def _study_name(dataset: str, model: str, count: int, changes: Any, ranges: dict
     """Another question is another study: trials are comparable only if everything else is equal."""
     rest = json.dumps([changes or {}, ranges], sort_keys=True, default=str)
     return f"{dataset} {model} {count} {hashlib.sha256(rest.encode()).hexdigest()[:12]}"
-
-
-def _write(result: Tuned, study: optuna.Study, best: dict[str, Any], changes: dict[str, Any], folder: Path) -> None:
-    import yaml
-
-    named = {"dataset": best["data"]["name"], "model": best["model_name"]}
-    for part in (changes, nested(result.settings)):
-        for section, values in part.items():
-            best[section] = {**best.get(section, {}), **values}
-    with replacing(folder / "best.yaml") as draft:
-        note = f"# Mean validation accuracy {result.val_accuracy:.4f}; use with simpgcn train --config\n"
-        draft.write_text(note + yaml.safe_dump(best, sort_keys=False))
-    with replacing(folder / "tuning.json") as draft:
-        draft.write_text(json.dumps({**named, **result._asdict()}, indent=2) + "\n")
-    text = io.StringIO(newline="")
-    writer = csv.writer(text)
-    keys = list(result.settings)
-    writer.writerow(["trial", "state", "val_accuracy", *keys])
-    for trial in study.get_trials(deepcopy=False):
-        writer.writerow([trial.number, trial.state.name.lower(), trial.value, *(trial.params.get(k) for k in keys)])
-    with replacing(folder / "trials.csv") as draft:
-        draft.write_text(text.getvalue())
-
-
-def draw_tuning(result: Tuned, folder: Path) -> None:
-    """Draw the trials in their order and what mattered; needs the ``plots`` extra."""
-    from matplotlib.figure import Figure
-
-    with (folder / "trials.csv").open(newline="") as file:
-        rows = [row for row in csv.DictReader(file) if row["state"] == "complete"]
-    figure = Figure(figsize=(10, 3.4), layout="constrained")
-    left, right = figure.subplots(1, 2)
-    values = [100 * float(row["val_accuracy"]) for row in rows]
-    left.plot([int(row["trial"]) for row in rows], values, "o", color="#555555", markersize=4)
-    best = [max(values[: i + 1]) for i in range(len(values))]
-    left.step([int(row["trial"]) for row in rows], best, where="post", color="#d1495b")
-    left.set(xlabel="trial", ylabel="mean validation accuracy (%)", title="Trials, and the best so far")
-    names = list(reversed(result.importance))
-    right.barh(names, [100 * result.importance[name] for name in names], color="#d1495b")
-    right.set(xlabel="share of the variation explained (%)", title="What mattered")
-    for axis in (left, right):
-        axis.spines[["top", "right"]].set_visible(False)
-    with replacing(folder / "tuning.png") as draft:
-        figure.savefig(draft, dpi=130)

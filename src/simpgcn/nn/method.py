@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from torch_geometric.data import Data
 
 
@@ -23,6 +23,11 @@ class Method:
         replicable: Whether several runs can be trained side by side: the inputs are those of every split, random
             numbers come from :mod:`simpgcn.nn.randomness`, and :func:`torch.vmap` knows all operations. Such a
             model's steps can be captured on a GPU, too.
+        costly_inputs: Whether the inputs take longer than the training. Runs that differ in their seed alone then run
+            one after the other in one process, where they share them.
+        reach: Cuts inputs down to what decides the rows of some nodes, in whose order the module then returns them;
+            its arguments are the inputs, the nodes and the settings. None, instead of a function or from it, where
+            the whole is needed anyway.
     """
 
     settings: type
@@ -30,3 +35,5 @@ class Method:
     inputs: Callable[[Data, Any], tuple[Any, ...]]
     feature_graph: bool = False
     replicable: bool = False
+    costly_inputs: bool = False
+    reach: Callable[[tuple[Any, ...], Tensor, Any], tuple[Any, ...] | None] | None = None

@@ -9,8 +9,8 @@ from torch_geometric.data import Data
 
 from simpgcn.data.features import compact, is_sparse
 from simpgcn.errors import unknown_name
-from simpgcn.nn.baselines import acm_gcn, gat, gcnii
-from simpgcn.nn.baselines.gcn import BOTH_GCN, GCN, KNN_GCN
+from simpgcn.nn.baselines import acm_gcn, gat, gcn, gcnii
+from simpgcn.nn.baselines.gcn import BOTH_GCN, KNN_GCN
 from simpgcn.nn.baselines.geom_gcn import GEOM_GCN_I, GEOM_GCN_P, GEOM_GCN_S
 from simpgcn.nn.baselines.gprgnn import APPNP, GPRGNN
 from simpgcn.nn.baselines.jknet import JKNET
@@ -78,7 +78,7 @@ METHODS: dict[str, Method] = {
     "simpgcn": Method(SimPGCNSettings, _build_simpgcn, _simpgcn_inputs, feature_graph=True, replicable=True),
     "lp": LP,
     "mlp": MLP,
-    "gcn": GCN,
+    "gcn": gcn.METHOD,
     "knn-gcn": KNN_GCN,
     "a+knn-gcn": BOTH_GCN,
     "gat": gat.METHOD,

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from simpgcn.data.features import as_csr
+from simpgcn.data.features import as_csr, with_values
 from simpgcn.data.sparse_product import Rows, rows_of, rows_product
 from simpgcn.nn.batching import Operator, runs_second
 from simpgcn.nn.kernels import kernels_for
@@ -35,6 +35,7 @@ class SparseMatrix:
         self.rows: dict[bool, Rows] = {}  # of the matrix and of its transpose, as the products read them
         self.kernel_rows: dict[bool, Any] = {}  # for the kernels to lay out what they need of it, once
         self.stepped: set[Any] = set()  # for the trainer to note what it has done with it on a GPU
+        self._order: Tensor | None = None  # where the transpose's values are among the matrix's own
 
     @classmethod
     def from_edges(cls, index: Tensor, values: Tensor, num_nodes: int) -> SparseMatrix:
@@ -68,6 +69,22 @@ class SparseMatrix:
         if transposed not in self.rows:
             self.rows[transposed] = rows_of(self.transpose if transposed else self.matrix)
         return rows_product(self.rows[transposed], x)
+
+    def with_values(self, values: Tensor) -> SparseMatrix:
+        """A matrix with the same places and other values, in the order of ``matrix.values()``.
+
+        >>> SparseMatrix(torch.eye(2)).with_values(torch.tensor([3.0, 4.0])).transpose.values()
+        tensor([3., 4.])
+        """
+        if self._order is None:
+            numbers = torch.arange(self.matrix.values().numel(), device=values.device)
+            self._order = _transposed(with_values(self.matrix, numbers)).values()
+        other = object.__new__(SparseMatrix)
+        other.matrix = with_values(self.matrix, values)
+        other.transpose = with_values(self.transpose, values.index_select(0, self._order))
+        other._forget()
+        other._order = self._order
+        return other
 
     def __matmul__(self, x: Tensor) -> Tensor:
         product: Tensor = _Product.apply(self, x)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,8 @@ from torch import Tensor
 from simpgcn.data.catalog import load_dataset, settings_name
 from simpgcn.data.graph_file import about_graph, write_graph
 from simpgcn.errors import SimPGCNError
-from simpgcn.robustness.attacks import attacked, budget_of, find_attack
+from simpgcn.robustness.attacks import Attack, attacked, budget_of, find_attack
+from simpgcn.robustness.prbcd import PRBCD
 from simpgcn.training import find_device
 
 SAVE_SECONDS = 5.0
@@ -41,6 +42,7 @@ def run_attack(
     start: Path | None = None,
     on_start: Callable[[int, int], None] | None = None,
     on_flip: Callable[[int], None] | None = None,
+    on_search: Callable[[float], None] | None = None,
 ) -> AttackRun:
     """Attack a dataset and write the attacked graph, which any command takes in the place of a dataset's name.
 
@@ -57,6 +59,7 @@ def run_attack(
         start: A finished file of the same attack at a lower rate, to go on from.
         on_start: Called with the flips found by an earlier call and the flips allowed.
         on_flip: Called with the number of flips after every one.
+        on_search: Called with the share that is done of an attack that finds its flips all at once.
 
     >>> import tempfile
     >>> out = Path(tempfile.mkdtemp()) / "attacked.npz"
@@ -96,8 +99,9 @@ def run_attack(
 
     saved, finished = time.monotonic(), False
     try:
-        found = kind.make(data, dataset, seed, find_device(device)).flips(budget, _tensor(pairs)) if budget else ()
-        for pair in found:
+        for pair in (
+            _flips(kind.make(data, dataset, seed, find_device(device)), budget, pairs, on_search) if budget else ()
+        ):
             pairs.append(pair)
             if on_flip is not None:
                 on_flip(len(pairs))
@@ -109,6 +113,14 @@ def run_attack(
         if finished or (kind.one_by_one and pairs):
             save(finished=finished)
     return AttackRun(out, len(pairs), budget, spent + time.perf_counter() - began)
+
+
+def _flips(
+    attack: Attack, budget: int, pairs: list[tuple[int, int]], on_search: Callable[[float], None] | None
+) -> Iterator[tuple[int, int]]:
+    if isinstance(attack, PRBCD):
+        attack.on_step = on_search
+    return attack.flips(budget, _tensor(pairs))
 
 
 def _found(path: Path, about: dict[str, Any]) -> tuple[list[tuple[int, int]], float]:

@@ -3,6 +3,9 @@
 Edge after edge is flipped, each time the one that raises the attacker's loss most once a surrogate has been trained on
 the graph. Meta-Self's loss is that of the unlabelled nodes, under the labels the surrogate gives them on the clean
 graph; Meta-Train's is that of the labelled ones.
+
+The published attacked graphs come from the same steps: words as they are, 100 steps of 0.1 with momentum 0.9 from new
+weights for every flip, no degree test. They are a separate draw for every rate, and share few flips with one another.
 """
 
 from __future__ import annotations

@@ -3,12 +3,16 @@
 All flips are found at once, on the trained model: to evaluate that very model on the attacked graph is evasion, to
 train anew there is poisoning. With ``simpgcn`` the attack is adaptive: its gradient comes through SimP-GCN's whole
 forward pass.
+
+An attack that was stopped starts anew: what PyG's class knows between two steps (the pairs it looks at, their weights,
+the best so far and the place in the random numbers) is private to it, and it has no way to start from there.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -20,7 +24,7 @@ from simpgcn.robustness.flips import single_edges
 from simpgcn.robustness.weighted_models import WeightedModel
 from simpgcn.training import Trainer, find_device, prepare
 
-# Candidate pairs that are looked at at once.
+# Candidate pairs that are looked at at once; more where more are to be flipped.
 BLOCK = 100_000
 
 
@@ -34,7 +38,10 @@ class PRBCD:
         data: The clean graph, with a split.
         config: The model, and how it is trained.
         seed: Of the attack's draws.
-        epochs: Steps of the attack, and again a quarter of them for its last part.
+        epochs: Steps of the attack, the last quarter of them on the pairs found by then.
+
+    Attributes:
+        on_step: Called after every step with the share of them that are done.
 
     >>> from simpgcn.config import default_config
     >>> from simpgcn.data import load_dataset
@@ -50,6 +57,7 @@ class PRBCD:
         trainer.run()
         self.model = WeightedModel(trainer.best_model(), problem.inputs)
         self.seed, self.epochs = seed, epochs
+        self.on_step: Callable[[float], None] | None = None
         self.x = torch.zeros(data.num_nodes, 1, device=device)  # the model has its own
         edges = single_edges(data.edge_index.to(device))
         self.edges = torch.cat([edges, edges.flip(0)], dim=1)
@@ -62,14 +70,24 @@ class PRBCD:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that it is experimental
             from torch_geometric.contrib.nn import PRBCDAttack
+        tell, epochs = self.on_step, self.epochs
+
+        class Told(PRBCDAttack):
+            """Says how far it is."""
+
+            def _update(self, epoch: int, *given: Any, **more: Any) -> Any:
+                if tell is not None:
+                    tell((epoch + 1) / epochs)
+                return super()._update(epoch, *given, **more)
+
         cuda = [self.x.device] if self.x.is_cuda else []
         with torch.random.fork_rng(cuda):
             torch.manual_seed(self.seed)
             with torch.no_grad():
                 labels = self.model(self.x, self.edges).argmax(dim=1)
-            attack = PRBCDAttack(
+            attack = Told(
                 self.model,
-                block_size=BLOCK,
+                block_size=max(BLOCK, 2 * budget),
                 epochs=self.epochs,
                 epochs_resampling=self.epochs * 3 // 4,
                 loss="tanh_margin",

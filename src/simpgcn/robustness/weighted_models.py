@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 
 from simpgcn.errors import SimPGCNError
+from simpgcn.nn.baselines.first_layer import linear
 from simpgcn.nn.simp_gcn import SimPGCN
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -69,7 +70,7 @@ class WeightedModel(nn.Module):
         hidden = self.inputs[0]
         convs: Any = self.model.convs
         for layer, conv in enumerate(convs):
-            hidden = graph @ conv.lin(torch.relu(hidden) if layer else hidden) + conv.bias
+            hidden = graph @ linear(conv.lin, torch.relu(hidden) if layer else hidden) + conv.bias
         return hidden
 
     @staticmethod

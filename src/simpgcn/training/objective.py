@@ -26,6 +26,13 @@ class Labels(NamedTuple):
     val: Tensor
 
 
+class Seen(NamedTuple):
+    """A model's arguments, and the labels of the rows that it then returns."""
+
+    inputs: tuple[Any, ...]
+    labels: Labels
+
+
 class Losses(NamedTuple):
     """The objective and its two parts; ``pretext`` is 0 where there is no pretext task."""
 
@@ -73,9 +80,15 @@ class Objective(nn.Module):
             groups.append({"params": list(self.pretext.parameters())})
         return groups
 
-    def forward(self, inputs: tuple[Any, ...], labels: Labels, pairs: Pairs | None) -> tuple[Losses, Evaluation]:
-        """The losses of a training step, and the evaluation of the parameters it starts from."""
+    def forward(
+        self, inputs: tuple[Any, ...], labels: Labels, pairs: Pairs | None, training: Seen | None = None
+    ) -> tuple[Losses, Evaluation]:
+        """The losses of a training step, and the evaluation of the parameters it starts from.
+
+        What is trained on is ``training``, or without it the same as what is evaluated.
+        """
         model = self.model
+        trained = labels
         if isinstance(model, SimPGCN):
             first = model.first_layer(*inputs)  # for both: the dropout comes after it
             with torch.no_grad():
@@ -85,8 +98,9 @@ class Objective(nn.Module):
         else:
             with torch.no_grad():
                 evaluated = model.eval()(*inputs)
-            logits = model.train()(*inputs)
-        classification = (labels.train * _cross_entropy(logits, labels)).sum()
+            seen, trained = training or Seen(inputs, labels)
+            logits = model.train()(*seen)
+        classification = (trained.train * _cross_entropy(logits, trained)).sum()
         if self.pretext is None:
             return Losses(classification, classification, torch.zeros_like(classification)), _evaluate(
                 evaluated, labels

@@ -14,14 +14,20 @@ from simpgcn.config import Config
 from simpgcn.data.catalog import load_dataset
 from simpgcn.data.checks import check_graph, check_labels
 from simpgcn.data.features import as_csr, is_sparse, row_normalize, stored_values, with_values
+from simpgcn.data.ogb_folder import is_ogb_folder, load_ogb_folder
+from simpgcn.data.tables import is_table_path, load_tables
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
 from simpgcn.similarity import FeatureGraph, Pairs
-from simpgcn.training.objective import Labels
+from simpgcn.training.objective import Labels, Seen
 
 
 class Problem(NamedTuple):
-    """What training reads and never changes. The test set is not in it: ``inputs`` are the model's arguments."""
+    """What training reads and never changes. The test set is not in it: ``inputs`` are the model's arguments.
+
+    Evaluation sees the labelled nodes alone and a training step only those of the training set: ``evaluation`` and
+    ``training`` are the arguments that give no more than that, and its labels, where they are less work.
+    """
 
     inputs: tuple[Any, ...]
     pairs: Pairs | None
@@ -31,10 +37,12 @@ class Problem(NamedTuple):
     num_features: int
     num_classes: int
     similarity_seconds: float
+    evaluation: Seen | None = None
+    training: Seen | None = None
 
 
 def load_graph(config: Config) -> Data:
-    """The graph of a configuration, with the masks of its split.
+    """The graph of a configuration, with the masks of its split: of the catalogue, a graph file, or a user's tables.
 
     >>> load_graph(Config()).num_nodes
     2000
@@ -42,6 +50,27 @@ def load_graph(config: Config) -> Data:
     settings = config.data
     if settings.name is None:
         raise SimPGCNError("data.name must name a dataset")
+    if is_table_path(settings.name):
+        tables = config.tables
+        return load_tables(
+            settings.name,
+            tables.edges,
+            tables.label,
+            id=tables.id,
+            features=None if tables.features is None else [name.strip() for name in tables.features.split(",")],
+            weights=tables.weights,
+            directed=settings.directed,
+            split=settings.split,
+            split_kind=settings.split_kind or "random",
+        )
+    if is_ogb_folder(settings.name):
+        return load_ogb_folder(
+            settings.name, directed=settings.directed, split=settings.split, split_kind=settings.split_kind
+        )
+    if given := [name for name, value in vars(config.tables).items() if value is not None]:
+        raise SimPGCNError(
+            f"tables.{given[0]} is for a table of nodes, but data.name is {settings.name!r}: give one with --nodes"
+        )
     return load_dataset(settings.name, split=settings.split, split_kind=settings.split_kind, directed=settings.directed)
 
 
@@ -123,15 +152,18 @@ def prepare(
     wanted = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
     inputs, data = model_inputs(data, config, device, pairs=wanted, cache=cache, on_progress=on_progress)
     seconds = time.perf_counter() - start
+    labels = _labels(data, device)
     return Problem(
         inputs=inputs,
         pairs=Pairs(data.pair_index, data.pair_similarity, data.pair_similar) if wanted else None,
-        labels=_labels(data, device),
+        labels=labels,
         num_train=int(data.train_mask.sum()),
         num_val=int(data.val_mask.sum()),
         num_features=data.x.size(1),
         num_classes=int(data.y.max()) + 1,
         similarity_seconds=seconds,
+        evaluation=_within_reach(inputs, labels, config),
+        training=_within_reach(inputs, _training_part(labels), config),
     )
 
 
@@ -145,11 +177,28 @@ def with_split(problem: Problem, data: Data, config: Config) -> Problem:
     (True, False)
     """
     check_labels(data, config.data.absent_classes)
+    labels = _labels(data, problem.labels.nodes.device)
     return problem._replace(
-        labels=_labels(data, problem.labels.nodes.device),
+        labels=labels,
         num_train=int(data.train_mask.sum()),
         num_val=int(data.val_mask.sum()),
+        evaluation=_within_reach(problem.inputs, labels, config),
+        training=_within_reach(problem.inputs, _training_part(labels), config),
     )
+
+
+def _within_reach(inputs: tuple[Any, ...], labels: Labels, config: Config) -> Seen | None:
+    """What decides the logits of these labelled nodes, where that is less than the whole."""
+    reach = find_method(config.model_name).reach
+    within = None if reach is None else reach(inputs, labels.nodes, config.model)
+    if within is None:
+        return None
+    return Seen(within, labels._replace(nodes=torch.arange(len(labels.y), device=labels.y.device)))
+
+
+def _training_part(labels: Labels) -> Labels:
+    train = labels.train > 0
+    return Labels(*(column[train] for column in labels))
 
 
 def _labels(data: Data, device: torch.device) -> Labels:

@@ -31,7 +31,7 @@ from simpgcn.training.adam import Adam, AdamSettings
 from simpgcn.training.epoch import Epoch
 from simpgcn.training.flat import unflatten
 from simpgcn.training.memory import kept_memory
-from simpgcn.training.objective import Evaluation, Labels, Losses
+from simpgcn.training.objective import Evaluation, Labels, Losses, Seen
 
 if TYPE_CHECKING:
     from simpgcn.training.trainer import Trainer
@@ -137,9 +137,11 @@ class _Replicas:
             self.mean, self.square = torch.zeros_like(self.parameters), torch.zeros_like(self.parameters)
         settings = [AdamSettings(t.config.training.lr, t.decays) for t in trainers]
         self.adam = Adam(self.parameters, self.mean, self.square, settings) if self.parameters.numel() else None
+        evaluated = [t.problem.evaluation or Seen(t.problem.inputs, t.problem.labels) for t in trainers]
+        self.inputs, self.labels = evaluated[0]
         if self.runs > 1:
             # With splits of different sizes, the smaller are filled up with nodes that count for nothing.
-            columns = zip(*(trainer.problem.labels for trainer in trainers), strict=True)
+            columns = zip(*(one.labels for one in evaluated), strict=True)
             self.labels = Labels(*(pad_sequence(list(column), batch_first=True) for column in columns))
             buffers = [dict(trainer.objective.named_buffers()) for trainer in trainers]
             self.buffers = {name: self._stack([each[name] for each in buffers]) for name in buffers[0]}
@@ -231,7 +233,10 @@ class _Replicas:
         def one(state: dict[str, Tensor], key: Tensor, labels: Labels) -> tuple[Losses, Evaluation]:
             with drawing_from(key):
                 found: tuple[Losses, Evaluation] = functional_call(
-                    self.objective, state, (self.problem.inputs, labels, self.problem.pairs), tie_weights=False
+                    self.objective,
+                    state,
+                    (self.inputs, labels, self.problem.pairs, self.problem.training),
+                    tie_weights=False,
                 )
             return found
 
@@ -246,7 +251,7 @@ class _Replicas:
         if not self.trainers[0].method.replicable:
             torch.manual_seed(int(key))  # its modules draw from torch's generator
         with drawing_from(key[0]):
-            losses, evaluation = self.objective(self.problem.inputs, self.problem.labels, self.problem.pairs)
+            losses, evaluation = self.objective(self.inputs, self.labels, self.problem.pairs, self.problem.training)
         leaves: list[Tensor] = list(self.trainers[0].learned.values())
         return leaves, Losses(*(x.view(1) for x in losses)), Evaluation(*(x.view(1) for x in evaluation))
 

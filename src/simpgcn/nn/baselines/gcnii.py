@@ -5,13 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 from torch_geometric.nn import GCN2Conv
 
-from simpgcn.nn.baselines.first_layer import drop_features
-from simpgcn.nn.baselines.gcn import gcn_inputs
+from simpgcn.nn.baselines.first_layer import drop_features, linear
+from simpgcn.nn.baselines.gcn import gcn_inputs, gcn_reach
+from simpgcn.nn.dropout import dropout
 from simpgcn.nn.method import Method
+from simpgcn.nn.reach import by_layer
+from simpgcn.nn.sparse_matrix import SparseMatrix
 
 
 @dataclass(frozen=True)
@@ -38,12 +42,26 @@ class GCNIIStarSettings(GCNIISettings):
     shared_weights: bool = False
 
 
+class MatrixConv2(GCN2Conv):
+    """PyG's layer along a matrix that is normalised already."""
+
+    def forward(self, x: Tensor, x_0: Tensor, structure: SparseMatrix) -> Tensor:
+        """The hidden states of the rows of ``structure``; the first rows of ``x_0`` are theirs."""
+        alpha, beta = self.alpha, self.beta
+        x = structure @ x
+        x_0 = x_0[: x.size(0)]
+        if self.weight2 is None:
+            x = torch.lerp(x, x_0, alpha)
+            return torch.addmm(x, x, self.weight1, beta=1 - beta, alpha=beta)
+        smooth = torch.addmm(x, x, self.weight1, beta=(1 - beta) * (1 - alpha), alpha=beta * (1 - alpha))
+        return smooth + torch.addmm(x_0, x_0, self.weight2, beta=(1 - beta) * alpha, alpha=beta * alpha)
+
+
 class GCNII(nn.Module):
     """Convolutions with initial residual and identity mapping between two linear layers.
 
-    >>> import torch
     >>> model = GCNII(4, 2, GCNIISettings())
-    >>> model(torch.rand(3, 4), torch.eye(3).to_sparse_csr()).shape
+    >>> model(torch.rand(3, 4), SparseMatrix(torch.eye(3))).shape
     torch.Size([3, 2])
     """
 
@@ -55,16 +73,16 @@ class GCNII(nn.Module):
         self.first = nn.Linear(in_channels, hidden)
         self.last = nn.Linear(hidden, out_channels)
         self.convs = nn.ModuleList(
-            GCN2Conv(hidden, settings.alpha, settings.theta, layer, settings.shared_weights, normalize=False)
+            MatrixConv2(hidden, settings.alpha, settings.theta, layer, settings.shared_weights, normalize=False)
             for layer in range(1, settings.num_layers + 1)
         )
 
-    def forward(self, x: Tensor, structure: Tensor) -> Tensor:
-        """The logits ``[n, out_channels]``."""
-        x = start = F.relu(self.first(drop_features(x, self.dropout, self.training)))
-        for conv in self.convs:
-            x = F.relu(conv(F.dropout(x, self.dropout, self.training), start, structure))
-        return self.last(F.dropout(x, self.dropout, self.training))
+    def forward(self, x: Tensor | SparseMatrix, structure: SparseMatrix | tuple[SparseMatrix, ...]) -> Tensor:
+        """The logits of the rows of the last layer's matrix."""
+        hidden = start = F.relu(linear(self.first, drop_features(x, self.dropout, self.training)))
+        for conv, matrix in zip(self.convs, by_layer(structure, len(self.convs)), strict=True):
+            hidden = F.relu(conv(dropout(hidden, self.dropout, self.training), start, matrix))
+        return self.last(dropout(hidden, self.dropout, self.training))
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The convolutions have an L2 of their own."""
@@ -73,5 +91,5 @@ class GCNII(nn.Module):
         return [{"params": linear}, {"params": list(self.convs.parameters()), **own}]
 
 
-METHOD = Method(GCNIISettings, GCNII, gcn_inputs)
+METHOD = Method(GCNIISettings, GCNII, gcn_inputs, reach=gcn_reach)
 STAR = replace(METHOD, settings=GCNIIStarSettings)

@@ -7,12 +7,12 @@ from typing import Literal
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 from torch_geometric.data import Data
 from torch_geometric.nn.inits import glorot
 
-from simpgcn.data.features import compact, is_sparse, with_values
+from simpgcn.data.features import compact, is_sparse
 from simpgcn.errors import SimPGCNError
+from simpgcn.nn.baselines.first_layer import drop_features
 from simpgcn.nn.baselines.plane_embedding import Embedding
 from simpgcn.nn.baselines.structural_neighborhood import (
     NUM_RELATIONS,
@@ -20,6 +20,7 @@ from simpgcn.nn.baselines.structural_neighborhood import (
     published_neighborhood,
     structural_neighborhood,
 )
+from simpgcn.nn.dropout import dropout
 from simpgcn.nn.method import Method
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -134,16 +135,9 @@ class GeomGCN(nn.Module):
 
     def forward(self, x: Tensor | SparseMatrix, relations: SparseMatrix) -> Tensor:
         """The logits ``[n, out_channels]``."""
-        hidden = torch.relu(self.conv1(self._dropped(x), relations))
-        logits: Tensor = self.conv2(self._dropped(hidden), relations)
+        hidden = torch.relu(self.conv1(drop_features(x, self.dropout, self.training), relations))
+        logits: Tensor = self.conv2(dropout(hidden, self.dropout, self.training), relations)
         return logits
-
-    def _dropped(self, x: Tensor | SparseMatrix) -> Tensor | SparseMatrix:
-        if isinstance(x, Tensor):
-            return F.dropout(x, self.dropout, self.training)
-        if not self.training or not self.dropout:
-            return x
-        return SparseMatrix(with_values(x.matrix, F.dropout(x.matrix.values(), self.dropout)))
 
 
 def relation_blocks(neighborhood: StructuralNeighborhood, num_nodes: int) -> SparseMatrix:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from torch import nn
-
-from simpgcn.nn.baselines.gcn import GCNSettings, build_gcn, gcn_inputs
+from simpgcn.nn.baselines.gcn import GCN, GCNSettings, gcn_inputs, gcn_reach
 from simpgcn.nn.method import Method
 
 
@@ -18,13 +16,13 @@ class JKNetSettings(GCNSettings):
     num_layers: int = 4
 
 
-def build_jknet(in_channels: int, out_channels: int, settings: JKNetSettings) -> nn.Module:
+def build_jknet(in_channels: int, out_channels: int, settings: JKNetSettings) -> GCN:
     """Graph convolutions whose outputs are all concatenated before the last linear layer.
 
-    >>> build_jknet(4, 2, JKNetSettings())
-    GCN(4, 2, num_layers=4)
+    >>> build_jknet(4, 2, JKNetSettings()).lin
+    Linear(in_features=128, out_features=2, bias=True)
     """
-    return build_gcn(in_channels, out_channels, settings, jk="cat")
+    return GCN(in_channels, out_channels, settings, jump=True)
 
 
-JKNET = Method(JKNetSettings, build_jknet, gcn_inputs)
+JKNET = Method(JKNetSettings, build_jknet, gcn_inputs, reach=gcn_reach)

@@ -47,7 +47,8 @@ class FilteredGCN(nn.Module):
     def forward(self, x: Tensor | SparseMatrix, propagation: Filter) -> Tensor:
         """The logits ``[n, out_channels]``."""
         hidden = propagation @ (x @ self.weights[0]) + self.biases[0]
-        for weight, bias in zip(self.weights[1:], self.biases[1:], strict=True):
+        # Not slices of the lists: those would be made of new parameters, which no gradient of a functional call reaches.
+        for weight, bias in list(zip(self.weights, self.biases, strict=True))[1:]:
             hidden = F.dropout(torch.relu(hidden), self.dropout, self.training)
             hidden = propagation @ (hidden @ weight) + bias
         return hidden

@@ -12,9 +12,9 @@ from torch import Tensor
 from torch_geometric.data import Data
 
 from simpgcn.data.features import as_csr, csr_rows
-from simpgcn.nn.baselines.gcn import GCNSettings, build_gcn
+from simpgcn.nn.baselines.gcn import GCN, GCNSettings, gcn_inputs, gcn_reach
 from simpgcn.nn.method import Method
-from simpgcn.nn.propagation import structure_propagation
+from simpgcn.nn.sparse_matrix import SparseMatrix
 
 # Edges compared at once: their rows are two blocks of memory.
 _BLOCK = 65_536
@@ -68,9 +68,8 @@ def drop_dissimilar(data: Data, threshold: float) -> Data:
     return data
 
 
-def _inputs(data: Data, settings: GCNJaccardSettings) -> tuple[Tensor, Tensor]:
-    data = drop_dissimilar(data, settings.threshold)
-    return data.x.to_dense(), structure_propagation(data.edge_index, data.num_nodes, data.edge_weight).matrix
+def _inputs(data: Data, settings: GCNJaccardSettings) -> tuple[Tensor | SparseMatrix, SparseMatrix]:
+    return gcn_inputs(drop_dissimilar(data, settings.threshold), settings)
 
 
-GCN_JACCARD = Method(GCNJaccardSettings, build_gcn, _inputs)
+GCN_JACCARD = Method(GCNJaccardSettings, GCN, _inputs, reach=gcn_reach)

@@ -1,0 +1,245 @@
+"""Edges from a table: two ids a row, matched to the nodes as the table streams by."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import torch
+from torch import Tensor
+
+from simpgcn.data.tables.ids import IdIndex, as_ids, examples
+from simpgcn.data.tables.read_table import TableStream, open_table
+from simpgcn.data.tables.values import parse_numbers, whole
+from simpgcn.errors import SimPGCNError, unknown_name
+
+# Pairs of names that say which end is which; without them the first two columns are the ends.
+_ENDS = (
+    ("source", "target"),
+    ("src", "dst"),
+    ("from", "to"),
+    ("sender", "receiver"),
+    ("citing", "cited"),
+    ("head", "tail"),
+    ("u", "v"),
+)
+_BAD_WEIGHTS = 0.05
+
+
+class Edges(NamedTuple):
+    """The edges that were kept, each once, by row; how many were listed, and how many dropped and why.
+
+    ``weight_scale`` is what the weights were divided by: their mean, so that an edge counts about as much as the
+    self-loop of weight 1 that models add.
+    """
+
+    edge_index: Tensor
+    edge_weight: Tensor | None
+    weight_scale: float | None
+    listed: int
+    dropped: dict[str, int]
+
+
+def no_edges() -> Edges:
+    """What a graph without a table of edges has.
+
+    >>> no_edges().edge_index.shape
+    torch.Size([2, 0])
+    """
+    return Edges(torch.empty(2, 0, dtype=torch.long), None, None, 0, {})
+
+
+def read_edges(
+    source: Any,
+    ids: pa.Array,
+    repairs: list[str],
+    *,
+    weights: str | None = None,
+    weight_scale: float | None = None,
+    directed: bool = False,
+) -> Edges:
+    """The edges between the nodes called ``ids``.
+
+    An edge listed more than once is taken once, its weights added up; so is one listed both ways unless ``directed``.
+    Edges of a node to itself go, as do those with an end that is missing or unknown, and those of weight 0.
+
+    Args:
+        source: A path, a pyarrow table or a pandas data frame.
+        ids: The ids of the nodes, ``int64`` or ``string``.
+        repairs: What had to be put right is added here.
+        weights: The column of weights.
+        weight_scale: What to divide the weights by; their mean if left out.
+        directed: Keep the direction; otherwise each edge is taken both ways.
+
+    >>> edges = read_edges(pa.table({"from": [1, 1, 3], "to": [2, 2, 9]}), pa.array([1, 2, 3]), [])
+    >>> edges.edge_index.tolist(), edges.dropped
+    ([[0, 1], [1, 0]], {'unknown id': 1, 'listed again': 1})
+    """
+    found = _Ends(IdIndex(ids))
+    stream = _opened(source, found.index, repairs)
+    ends, weight_column = _columns(stream, weights)
+    for batch in stream.batches:
+        found.add(batch, ends, weight_column, stream)
+    if found.listed == 0:
+        raise SimPGCNError(f"{stream.name} has a header but no rows: give it at least one edge")
+    return found.edges(stream.name, weight_scale, directed, repairs)
+
+
+def _opened(source: Any, index: IdIndex, repairs: list[str]) -> TableStream:
+    stream = open_table(source, "edges", repairs)
+    if len(stream.columns) < 2:
+        raise SimPGCNError(f"{stream.name} has a single column {stream.columns[0]!r}: an edge needs two ids a row")
+    if stream.is_text and index.has(stream.columns[:2]):
+        repairs.append(f"{stream.name} has no header line: its first line is taken as an edge")
+        stream = open_table(source, "edges", repairs, header=False)
+    return stream
+
+
+def _columns(stream: TableStream, weights: str | None) -> tuple[list[str], str | None]:
+    if weights is not None and weights not in stream.columns:
+        raise unknown_name(f"column of {stream.name}", weights, stream.columns)
+    by_name = {name.lower(): name for name in stream.columns}
+    for pair in _ENDS:
+        if all(end in by_name for end in pair):
+            return [by_name[end] for end in pair], weights
+    ends = [name for name in stream.columns if name != weights][:2]
+    if len(ends) < 2:
+        raise SimPGCNError(f"{stream.name} has only one column beside the weights: an edge needs two ids a row")
+    return ends, weights
+
+
+class _Ends:
+    """Both ends of the edges read so far, as rows of the nodes."""
+
+    def __init__(self, index: IdIndex) -> None:
+        self.index = index
+        self.parts: list[tuple[np.ndarray, np.ndarray]] = []
+        self.weights: list[np.ndarray] = []
+        self.listed = self.missing = self.unknown = self.badly_weighted = 0
+        self.first_unknown = ""
+        self.samples: list[Any] = []
+        self.decimal = ""
+
+    def add(self, batch: pa.RecordBatch, ends: list[str], weights: str | None, stream: TableStream) -> None:
+        given = [as_ids(batch.column(name), from_text=stream.is_text) for name in ends]
+        rows = [self.index.rows(array) for array in given]
+        missing = given[0].is_null().to_numpy(zero_copy_only=False) | given[1].is_null().to_numpy(zero_copy_only=False)
+        unknown = ((rows[0] < 0) | (rows[1] < 0)) & ~missing
+        if unknown.any() and not self.first_unknown:
+            row = int(unknown.argmax())
+            end = 0 if rows[0][row] < 0 else 1
+            self.first_unknown = f"{given[end][row].as_py()!r} in row {self.listed + row + 1}"
+        if not self.samples:
+            self.samples = given[0][:3].to_pylist()
+        kept = ~(missing | unknown)
+        if weights is not None:
+            usable = self._add_weights(whole(batch.column(weights)), weights, kept, stream.name)
+            self.badly_weighted += int((kept & ~usable).sum())
+            kept &= usable
+        self.listed += len(kept)
+        self.missing += int(missing.sum())
+        self.unknown += int(unknown.sum())
+        self.parts.append((rows[0][kept], rows[1][kept]))
+
+    def _add_weights(self, array: pa.Array, name: str, kept: np.ndarray, table: str) -> np.ndarray:
+        if not self.decimal:
+            wrong = {mark: int(parse_numbers(array, mark).wrong.sum()) for mark in (".", ",")}
+            self.decimal = min(wrong, key=lambda mark: wrong[mark])
+        parsed = parse_numbers(array, self.decimal)
+        if parsed.wrong.sum() > _BAD_WEIGHTS * len(array):
+            row = int(parsed.wrong.argmax())
+            raise SimPGCNError(
+                f"{table}: the column of weights {name!r} holds values that are no number, first "
+                f"{array[row].as_py()!r} in row {self.listed + row + 1}: correct them or choose "
+                "another column with --weights"
+            )
+        if (parsed.numbers < 0).any():
+            row = int((parsed.numbers < 0).argmax())
+            raise SimPGCNError(
+                f"{table}: the weight in row {self.listed + row + 1} is {parsed.numbers[row]:g}, but weights must be 0 "
+                f"or more: correct the column {name!r} or leave --weights out"
+            )
+        usable = parsed.numbers > 0
+        self.weights.append(parsed.numbers[kept & usable])
+        return usable
+
+    def edges(self, name: str, weight_scale: float | None, directed: bool, repairs: list[str]) -> Edges:
+        if self.unknown == self.listed:
+            raise SimPGCNError(
+                f"no id in {name} is the id of a node: its first are {examples(self.samples)}, those of the nodes "
+                f"{examples(self.index.ids)}; choose the column of ids with --id"
+            )
+        if self.index.mended and self.index.example:
+            written, meant = self.index.example
+            repairs.append(f"{name}: {self.index.mended} ends written like {written!r} are taken as {meant!r}")
+        if self.unknown:
+            repairs.append(
+                f"{name}: edges with an id that no node has are dropped ({self.unknown}, first {self.first_unknown})"
+            )
+        keys, weight, loops, again = self._once(directed)
+        edge_index = _both_ways(keys, len(self.index.ids), directed)
+        scale = None
+        if weight is not None:
+            weight = weight if directed else np.concatenate([weight, weight])
+            scale = weight_scale or (float(weight.mean()) if weight.size else 1.0)
+        reasons = {
+            "missing id": self.missing,
+            "unknown id": self.unknown,
+            "no weight above 0": self.badly_weighted,
+            "to itself": loops,
+            "listed again": again,
+        }
+        return Edges(
+            edge_index,
+            None if weight is None else torch.from_numpy((weight / scale).astype(np.float32)),
+            scale,
+            self.listed,
+            {reason: count for reason, count in reasons.items() if count},
+        )
+
+    def _once(self, directed: bool) -> tuple[np.ndarray, np.ndarray | None, int, int]:
+        """A sorted number for every edge, once each, with its weights added up."""
+        source, target = (np.concatenate([part[end] for part in self.parts]) for end in (0, 1))
+        self.parts.clear()
+        weight = np.concatenate(self.weights) if self.weights else None
+        other = source != target
+        loops = int(other.size - other.sum())
+        if loops:
+            source, target = source[other], target[other]
+            weight = None if weight is None else weight[other]
+        low, high = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
+        del source, target
+        keys = low.astype(np.int64)
+        keys *= len(self.index.ids)
+        keys += high
+        del low, high
+        listed = keys.size
+        if weight is None:
+            keys.sort()
+            first = _firsts(keys)
+            return keys[first], None, loops, int(listed - first.sum())
+        # Also by weight, so that the sum does not depend on the order of the rows.
+        order = np.lexsort((weight, keys))
+        keys, weight = keys[order], weight[order]
+        first = _firsts(keys)
+        added = np.add.reduceat(weight, np.flatnonzero(first)) if keys.size else weight
+        return keys[first], added, loops, int(listed - first.sum())
+
+
+def _firsts(keys: np.ndarray) -> np.ndarray:
+    first = np.ones(keys.size, dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
+
+
+def _both_ways(keys: np.ndarray, n: int, directed: bool) -> Tensor:
+    """The ends of the edges; of undirected ones first one way round, then the other."""
+    count = keys.size
+    edge_index = torch.empty(2, count if directed else 2 * count, dtype=torch.long)
+    source, target = edge_index.numpy()
+    np.floor_divide(keys, n, out=source[:count])
+    np.remainder(keys, n, out=target[:count])
+    if not directed:
+        source[count:], target[count:] = target[:count], source[:count]
+    return edge_index

@@ -1,0 +1,161 @@
+"""From columns to features, learned once and kept as plain data, so that new rows become features the same way.
+
+Every column of the table weighs about as much as any other:
+
+* a number or a date is standardised (and cut at 5 standard deviations); a missing one is the median, and where any was
+  missing a further feature says so;
+* a category is 1 in the feature of its value; rare values share one feature, missing ones have one;
+* a text is its tf-idf words, scaled to length 1; words of a single row or of more than half of the rows are left out.
+
+Similarity and normalisation follow from the signs (``similarity.binarize`` and ``data.normalize_features`` are
+``auto``): with a number or a date among the columns there are negative features, and all are compared by cosine as they
+are; texts and many-valued categories alone look like words and get the paper's treatment of words, compared by
+presence and normalised by row.
+
+What is learned comes from the features of all rows of the training's table, labelled or not, since all of them are
+nodes of the graph that is trained on. Labels are never looked at, nor are nodes that are predicted later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from scipy import sparse
+from torch import Tensor
+
+from simpgcn.data.features import compact, from_scipy_csr
+from simpgcn.data.tables.column_kinds import Column
+from simpgcn.data.tables.text_words import learn_words, word_features
+from simpgcn.data.tables.values import parse_dates, parse_numbers, whole, without_missing_marks
+from simpgcn.errors import SimPGCNError
+
+_MAX_VALUES = 100
+_CUT = 5.0
+
+
+def learn_preparation(table: pa.Table, columns: Sequence[Column]) -> list[dict[str, Any]]:
+    """How each column becomes features, as plain data.
+
+    >>> from simpgcn.data.tables.column_kinds import column_kind
+    >>> table = pa.table({"age": [20, 40], "city": ["Rome", "Oslo"]})
+    >>> learned = learn_preparation(table, [column_kind(name, table[name]) for name in table.column_names])
+    >>> learned[0]["mean"], learned[1]["values"]
+    (30.0, ['Oslo', 'Rome'])
+    >>> prepare_features(table, learned)
+    tensor([[-1.,  0.,  1.],
+            [ 1.,  1.,  0.]])
+    """
+    learn = {"number": _learn_number, "date": _learn_number, "category": _learn_category, "text": _learn_text}
+    return [
+        {"name": column.name, "kind": column.kind, **column.how, **learn[column.kind](table, column)}
+        for column in columns
+        if column.kind in learn
+    ]
+
+
+def prepare_features(table: pa.Table, learned: Sequence[dict[str, Any]]) -> Tensor:
+    """The features of a table's rows, float32: CSR where most are zero, dense otherwise."""
+    missing = [column["name"] for column in learned if column["name"] not in table.column_names]
+    if missing:
+        raise SimPGCNError(
+            f"the table of nodes has no column {missing[0]!r}, which the model was trained with: it has "
+            f"{', '.join(table.column_names)}"
+        )
+    prepare = {"number": _numbers, "date": _numbers, "category": _categories, "text": _words}
+    blocks = [prepare[column["kind"]](whole(table[column["name"]]), column) for column in learned]
+    return compact(from_scipy_csr(sparse.hstack(blocks, format="csr", dtype=np.float32)))
+
+
+def feature_names(learned: Sequence[dict[str, Any]]) -> list[str]:
+    """A name for every feature.
+
+    >>> feature_names([{"name": "city", "kind": "category", "values": ["Oslo"], "other": True, "missing": False}])
+    ['city = Oslo', 'city = other']
+    """
+    names = []
+    for column in learned:
+        name = column["name"]
+        if column["kind"] in ("number", "date"):
+            names.append(name)
+        elif column["kind"] == "text":
+            names += [f"{name}: {word}" for word in column["words"]]
+        else:
+            names += [f"{name} = {value}" for value in column["values"]]
+            names += [f"{name} = other"] if column["other"] else []
+        names += [f"{name} is missing"] if column.get("missing") else []
+    return names
+
+
+def _parsed(array: pa.Array, how: dict[str, Any]) -> np.ndarray:
+    if how["kind"] == "date":
+        return parse_dates(array, how["date_format"]).numbers
+    return parse_numbers(array, how["decimal"]).numbers
+
+
+def _learn_number(table: pa.Table, column: Column) -> dict[str, Any]:
+    numbers = _parsed(whole(table[column.name]), {"kind": column.kind, **column.how})
+    missing = np.isnan(numbers)
+    # Sorted, so that rounding does not depend on the order of the rows; scaled, so that squares cannot overflow.
+    known = np.sort(numbers[~missing])
+    scale = float(np.abs(known).max()) or 1.0
+    known = known / scale
+    mean, deviation = float(known.mean()), float(known.std())
+    return {
+        "mean": mean * scale,
+        "std": max(deviation * scale, np.finfo(float).tiny),
+        "median": float(np.median(known)) * scale,
+        "missing": bool(missing.any()),
+    }
+
+
+def _numbers(array: pa.Array, how: dict[str, Any]) -> sparse.csr_array:
+    numbers = _parsed(array, how)
+    missing = np.isnan(numbers)
+    numbers = np.where(missing, how["median"], numbers)
+    with np.errstate(over="ignore"):
+        standard = np.clip((numbers / how["std"] - how["mean"] / how["std"]), -_CUT, _CUT)
+    parts = [standard, missing] if how["missing"] else [standard]
+    return sparse.csr_array(np.stack(parts, axis=1).astype(np.float32))
+
+
+def _texts(array: pa.Array) -> pa.Array:
+    return without_missing_marks(array).cast(pa.string())
+
+
+def _learn_category(table: pa.Table, column: Column) -> dict[str, Any]:
+    array = _texts(whole(table[column.name]))
+    counted = pc.value_counts(array.drop_null())
+    counts = dict(zip(counted.field("values").to_pylist(), counted.field("counts").to_pylist(), strict=True))
+    often = sorted(counts, key=lambda value: (-counts[value], value))
+    return {
+        "values": sorted(often[:_MAX_VALUES]),
+        "other": len(often) > _MAX_VALUES,
+        "missing": array.null_count > 0,
+    }
+
+
+def _categories(array: pa.Array, how: dict[str, Any]) -> sparse.csr_array:
+    array = _texts(array)
+    count = len(how["values"])
+    place = pc.index_in(array, pa.array(how["values"], pa.string())).to_numpy(zero_copy_only=False)
+    place = np.nan_to_num(place.astype(float), nan=-1.0).astype(np.int64)
+    missing = pc.is_null(array).to_numpy(zero_copy_only=False)
+    if how["other"]:
+        place[(place < 0) & ~missing] = count
+    if how["missing"]:
+        place[missing] = count + how["other"]
+    rows = np.flatnonzero(place >= 0)
+    shape = (len(array), count + how["other"] + how["missing"])
+    return sparse.csr_array((np.ones(rows.size, np.float32), (rows, place[rows])), shape=shape)
+
+
+def _learn_text(table: pa.Table, column: Column) -> dict[str, Any]:
+    return learn_words(_texts(whole(table[column.name])).to_pylist())
+
+
+def _words(array: pa.Array, how: dict[str, Any]) -> sparse.csr_array:
+    return word_features(_texts(array).to_pylist(), how)
