@@ -108,7 +108,7 @@ def _attacks(experiment: Experiment, table: dict[str, Any], work: Work) -> Figur
         places = [(row, dataset, cells[row.name, dataset]) for row in rows for dataset in headings]
         found[title] = [
             Point(
-                model=str(row.model),
+                model=row.name,
                 rate=float(headings[dataset].removesuffix("%")) / 100,
                 graph=dataset,
                 runs=cell["runs"],
@@ -119,7 +119,7 @@ def _attacks(experiment: Experiment, table: dict[str, Any], work: Work) -> Figur
             )
             for row, dataset, cell in places
         ]
-    return curves_figure(found, {str(row.model): row.label for row in rows})
+    return curves_figure(found, {row.name: row.label for row in rows})
 
 
 PICTURES: dict[str, Callable[[Experiment, dict[str, Any], Work], Any]] = {
