@@ -49,8 +49,8 @@ def experiments(monkeypatch):
     return use
 
 
-def run(tmp_path, names=("all",), count=2):
-    return reproduce.reproduce(list(names), tmp_path, count=count, device="cpu", workers=1)
+def run(tmp_path, names=("all",), count=2, rows=()):
+    return reproduce.reproduce(list(names), tmp_path, count=count, rows=rows, device="cpu", workers=1)
 
 
 def counting(monkeypatch):
@@ -176,6 +176,25 @@ def test_a_row_may_have_more_runs_than_the_others(tmp_path, experiments, monkeyp
     assert "2 runs a cell; 3 for GCN" in (tmp_path / "README.md").read_text()
     monkeypatch.setattr(measures, "RUNS", 10)  # a quick look has few of all
     assert [cell["runs"] for cell in run(tmp_path)[0]["cells"]] == [2, 2, 1]
+
+
+def test_rows_measured_again_take_their_places(tmp_path, experiments, monkeypatch):
+    experiments(t=TINY)
+    with pytest.raises(SimPGCNError, match=r"no results in .*t\.json to keep the other rows of: leave --rows out"):
+        run(tmp_path, rows=["gcn"])
+    (before,) = run(tmp_path)
+    with pytest.raises(SimPGCNError, match="unknown row of t 'gnc': did you mean gcn"):
+        run(tmp_path, rows=["gnc"])
+    made = counting(monkeypatch)
+    (after,) = run(tmp_path, count=3, rows=["simpgcn"])
+    assert {config.model_name for config in made} == {"simpgcn"}
+    assert [cell["runs"] for cell in after["cells"]] == [2, 3, 1]
+    assert [cell["row"] for cell in after["cells"]] == ["gcn", "simpgcn", "nodes"]
+    assert after["cells"][0] == before["cells"][0]
+    assert after["made_before"] == [before["made"]]
+    assert [claim["says"] for claim in after["claims"]] == ["SimP-GCN improves GCN."]
+    assert json.loads((tmp_path / "t.json").read_text()) == after
+    assert (tmp_path / "README.md").read_text().count("Table T: ") == 2  # made in two goes
 
 
 def test_the_longest_runs_start_first(tmp_path, monkeypatch):

@@ -125,6 +125,9 @@ def reproduce(
         int | None,
         typer.Option("--runs", min=1, help="Runs a cell: run i has seed i and split i.", show_default=str(RUNS)),
     ] = None,
+    rows: Annotated[
+        str | None, typer.Option(help="Measure these rows alone, such as simpgcn,gcn, and keep the others' results.")
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Processes at once.", min=1)] = None,
     device: Device = None,
     json_output: Json = False,
@@ -136,6 +139,7 @@ def reproduce(
     wanted = [experiment.name for experiment in chosen_experiments(names or [])]
     chosen = count or (QUICK_RUNS if quick else RUNS)
     options = [*(names or ["all"]), *(["--quick"] if quick else []), *([f"--runs {count}"] if count else [])]
+    options += [f"--rows {rows}"] if rows else []
     with RunsProgress(0) as bar:
 
         def show(outcome: Outcome) -> None:
@@ -146,6 +150,7 @@ def reproduce(
             wanted,
             out,
             count=chosen,
+            rows=rows.split(",") if rows else (),
             device=device,
             workers=workers,
             command=f"simpgcn reproduce {' '.join(options)}",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simpgcn.data import load_dataset
-from simpgcn.errors import SimPGCNError
+from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.claims import judge_claim
 from simpgcn.experiments.experiment import RUNS, Experiment, experiment_names, load_experiment
 from simpgcn.experiments.figures import draw
@@ -40,6 +40,7 @@ def reproduce(
     out: Path,
     *,
     count: int = RUNS,
+    rows: Sequence[str] = (),
     device: str | None = None,
     workers: int | None = None,
     command: str = "simpgcn.experiments.reproduce",
@@ -55,6 +56,8 @@ def reproduce(
         names: Of the experiments; see :func:`chosen_experiments`.
         out: Where results go. Those of other experiments that are there stay, and stay on the page.
         count: Runs of each cell whose row does not say otherwise; below ten, of every cell.
+        rows: Which rows to measure, by the names in the experiments' files; the others keep the results that are in
+            ``out``, and pictures are not drawn again. All if left out.
         device: Where to train.
         workers: Processes at once.
         command: What the page says the results were made with.
@@ -63,6 +66,12 @@ def reproduce(
     """
     start = time.perf_counter()
     experiments = chosen_experiments(names)
+    stored = {experiment.name: _stored(experiment, out, rows) for experiment in experiments} if rows else {}
+    if rows:
+        experiments = [
+            replace(e, rows=tuple(row for row in e.rows if row.name in rows), claims=(), picture=None)
+            for e in experiments
+        ]
     chosen = find_device(device or "auto")
     out.mkdir(parents=True, exist_ok=True)
     work = Work(count, out / "runs", device)
@@ -88,6 +97,8 @@ def reproduce(
     }
     for experiment, table in zip(experiments, tables, strict=True):
         table["made"] = made
+        if rows:
+            table.update(_with_stored(table, stored[experiment.name]))
         if experiment.picture is not None:
             try:
                 draw(experiment, table, work, out / table["picture"])
@@ -97,6 +108,35 @@ def reproduce(
             draft.write_text(json.dumps(table, indent=1) + "\n")
     write_page(out, read_tables(out))
     return tables
+
+
+def _stored(experiment: Experiment, out: Path, rows: Sequence[str]) -> dict[str, Any]:
+    """The results that some rows are to be measured again for."""
+    known = [row.name for row in experiment.rows]
+    for row in rows:
+        if row not in known:
+            raise unknown_name(f"row of {experiment.name}", row, known)
+    path = out / f"{experiment.name}.json"
+    if not path.is_file():
+        raise SimPGCNError(f"there are no results in {path} to keep the other rows of: leave --rows out")
+    return _read_table(path)
+
+
+def _with_stored(table: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any]:
+    """Stored results with the cells that were measured again in their places."""
+    new = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
+    cells = [new.pop((cell["row"], cell["dataset"]), cell) for cell in stored["cells"]]
+    earlier = [stored["made"], *stored.get("made_before", [])]
+    whole = {**stored, "cells": [*cells, *new.values()], "made": table["made"], "made_before": earlier}
+    return _reworded(whole, load_experiment(stored["name"]))
+
+
+def _read_table(path: Path) -> dict[str, Any]:
+    try:
+        table: dict[str, Any] = json.loads(path.read_text())
+        return table
+    except ValueError as error:
+        raise SimPGCNError(f"{path} is damaged ({error}): remove it and run {path.stem} again") from error
 
 
 def read_tables(out: Path) -> list[dict[str, Any]]:
@@ -109,10 +149,7 @@ def read_tables(out: Path) -> list[dict[str, Any]]:
     for name in experiment_names():
         path = out / f"{name}.json"
         if path.is_file():
-            try:
-                tables.append(_reworded(json.loads(path.read_text()), load_experiment(name)))
-            except ValueError as error:
-                raise SimPGCNError(f"{path} is damaged ({error}): remove it and run {name} again") from error
+            tables.append(_reworded(_read_table(path), load_experiment(name)))
     return tables
 
 

@@ -185,11 +185,11 @@ def _details(table: dict[str, Any]) -> Table:
 def _made(tables: list[dict[str, Any]]) -> list[Block]:
     blocks: list[Block] = [Heading("How it was made", 2)]
     seen: list[dict[str, Any]] = []
-    for table in tables:
-        if table["made"] not in seen:
-            seen.append(table["made"])
+    whole = {table["title"]: [table["made"], *table.get("made_before", [])] for table in tables}
+    for makings in whole.values():
+        seen += [made for made in makings if made not in seen]
     for made in seen:
-        titles = ", ".join(table["title"] for table in tables if table["made"] == made)
+        titles = ", ".join(title for title, makings in whole.items() if made in makings)
         hardware = made["machine"]
         gpu = f"{hardware['gpu']}, " if "gpu" in hardware else ""
         blocks += [
