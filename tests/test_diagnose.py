@@ -375,7 +375,7 @@ def test_own_tables(run):
     code, out, err = run("diagnose", "cora", *options)
     assert (code, out) == (2, "")
     assert err == "simpgcn: diagnose cora or --nodes nodes.csv: give one of them\n"
-    assert run("diagnose", "--edges", "edges.csv")[2].startswith("simpgcn: the options for tables need")
+    assert run("diagnose", "--edges", "edges.csv")[2].startswith("simpgcn: tables.edges is for a table of nodes")
 
 
 def test_demo_should_be_helped(run):

@@ -76,7 +76,10 @@ def test_panels_leads_and_curves(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(("by", "colour"), [(1.5, "green"), (2.5, "red")])
 def test_a_claim_says_by_how_much(by, colour):
-    cells = {("a", "x"): {"values": [3.0, 3.1, 2.9]}, ("b", "x"): {"values": [1.0, 1.01, 0.99]}}
+    cells = {
+        ("a", "x"): {"label": "A", "values": [3.0, 3.1, 2.9]},
+        ("b", "x"): {"label": "B", "values": [1.0, 1.01, 0.99]},
+    }
     assert judge_claim(Claim("a is far above b", "a", ("b",), by=by), cells, ("x",))["colour"] == colour
 
 
