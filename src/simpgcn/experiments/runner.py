@@ -71,7 +71,8 @@ def run_all(
     # Longest first, or the longest would end alone, with the other cores idle.
     batches.sort(key=lambda batch: len(batch) * sizes[batch[0].data.name] * _step_size(batch[0]), reverse=True)
     workers = min(workers, max(1, len(batches)))
-    jobs = [(batch, base, max(1, (os.cpu_count() or 1) // workers)) for batch in batches]
+    threads = torch.get_num_threads() if workers == 1 else max(1, (os.cpu_count() or 1) // workers)
+    jobs = [(batch, base, threads) for batch in batches]
     done: dict[Config, Outcome] = {}
 
     def tell(outcomes: list[Outcome]) -> None:
