@@ -163,7 +163,10 @@ def read_history(folder: Path) -> list[Epoch]:
         raise SimPGCNError(f"{folder}/history.csv is missing: the run is unfinished or damaged")
     with (folder / "history.csv").open(newline="") as file:
         rows = csv.DictReader(file)
-        return [Epoch(int(row.pop("epoch")), **{name: float(value) for name, value in row.items()}) for row in rows]
+        try:
+            return [Epoch(int(row.pop("epoch")), **{name: float(value) for name, value in row.items()}) for row in rows]
+        except (KeyError, TypeError, ValueError) as error:
+            raise SimPGCNError(f"{folder}/history.csv is damaged ({error})") from error
 
 
 def write_metrics(folder: Path, metrics: dict[str, Any]) -> None:

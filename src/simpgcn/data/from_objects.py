@@ -62,14 +62,14 @@ def from_networkx(
     ends = list(graph.edges(data=weights or True))
     edges = {name: pa.array([shown(end[place]) for end in ends]) for place, name in enumerate(("source", "target"))}
     if weights is not None:
-        edges[weights] = _column([end[2] for end in ends])
+        edges["weight"] = _column([end[2] for end in ends])
     return load_tables(
         pa.table(table),
         pa.table(edges) if ends else None,
         label,
         id="node",
         features=features,
-        weights=weights if ends else None,
+        weights="weight" if ends and weights is not None else None,
         directed=directed,
         split=split,
     )

@@ -59,6 +59,9 @@ def load_ogb_folder(
             f"{raw} has no {missing[0]}.csv.gz: {', '.join(f'{name}.csv.gz' for name in _NEEDED)} are read"
         )
     features = _read(raw / "node-feat.csv.gz")
+    for name, column in zip(features.column_names, features.columns, strict=True):
+        if not (pa.types.is_integer(column.type) or pa.types.is_floating(column.type)):
+            raise SimPGCNError(f"{raw}/node-feat.csv.gz: column {name} holds values that are no numbers: correct them")
     x = np.stack([column.to_numpy() for column in features.columns], axis=1).astype(np.float32)
     labels = _read(raw / "node-label.csv.gz")
     if labels.num_columns != 1:

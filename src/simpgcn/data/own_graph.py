@@ -73,6 +73,8 @@ def read_own_graph(folder: Path) -> Data:
     data = read_graph(folder / "graph.npz")
     try:
         plain = json.loads((folder / "preparation.json").read_text())
+        if not isinstance(plain, dict):
+            raise ValueError("preparation.json holds no names")
         for name in _PLAIN:
             if name in plain:
                 data[name] = plain[name]
@@ -82,6 +84,9 @@ def read_own_graph(folder: Path) -> Data:
         raise SimPGCNError(
             f"{folder} is damaged: its nodes.parquet or preparation.json cannot be read ({error})"
         ) from error
+    names = data.get("class_names")
+    if names is not None and data.get("y") is not None and len(names) <= int(data.y.max()):
+        raise SimPGCNError(f"{folder} is damaged: preparation.json has fewer names of classes than there are classes")
     if data.get("node_ids") is not None and len(data.node_ids) != data.num_nodes:
         raise SimPGCNError(f"{folder} is damaged: nodes.parquet and graph.npz have different numbers of nodes")
     return data

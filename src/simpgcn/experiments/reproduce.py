@@ -126,8 +126,10 @@ def _with_stored(table: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any
     """Stored results with the cells that were measured again in their places."""
     new = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
     cells = [new.pop((cell["row"], cell["dataset"]), cell) for cell in stored["cells"]]
+    cells += [cell for cell in new.values() if cell["dataset"] in stored["datasets"]]
     earlier = [stored["made"], *stored.get("made_before", [])]
-    whole = {**stored, "cells": [*cells, *new.values()], "made": table["made"], "made_before": earlier}
+    made = {**table["made"], "quick": table["made"]["quick"] or stored["made"]["quick"]}
+    whole = {**stored, "cells": cells, "made": made, "made_before": earlier}
     return _reworded(whole, load_experiment(stored["name"]))
 
 

@@ -170,6 +170,8 @@ class _Ends:
                 f"no id in {name} is the id of a node: its first are {examples(self.samples)}, those of the nodes "
                 f"{examples(self.index.ids)}; choose the column of ids with --id"
             )
+        if self.badly_weighted and self.badly_weighted == self.listed - self.missing - self.unknown:
+            raise SimPGCNError(f"{name}: no edge has a weight above 0: correct the column of weights or leave it out")
         if self.index.mended and self.index.example:
             written, meant = self.index.example
             repairs.append(f"{name}: {self.index.mended} ends written like {written!r} are taken as {meant!r}")

@@ -71,9 +71,13 @@ def _texts(array: pa.Array) -> pa.Array:
         return without_missing_marks(array)
     if pa.types.is_floating(array.type):
         array = pc.if_else(pc.is_finite(array), array, pa.scalar(None, array.type))
-        whole_numbers = pc.all(pc.equal(array, pc.floor(array))).as_py()
+        array = array.cast(pa.float64())
+        whole_numbers = pc.all(pc.and_(pc.equal(array, pc.floor(array)), pc.less(pc.abs(array), 2.0**53))).as_py()
         array = array.cast(pa.int64()) if whole_numbers else array
-    return array.cast(pa.string())
+    try:
+        return array.cast(pa.string())
+    except pa.ArrowException as error:
+        raise SimPGCNError(f"the labels are of type {array.type}, which has no names: give texts or numbers") from error
 
 
 def _warnings(y: Tensor, class_names: list[str], name: str, numeric: bool) -> list[str]:

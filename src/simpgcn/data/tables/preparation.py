@@ -65,9 +65,26 @@ def prepare_features(table: pa.Table, learned: Sequence[dict[str, Any]]) -> Tens
             f"the table of nodes has no column {missing[0]!r}, which the model was trained with: it has "
             f"{', '.join(table.column_names)}"
         )
-    prepare = {"number": _numbers, "date": _numbers, "category": _categories, "text": _words}
-    blocks = [prepare[column["kind"]](whole(table[column["name"]]), column) for column in learned]
+    blocks = [_block(whole(table[column["name"]]), column) for column in learned]
     return compact(from_scipy_csr(sparse.hstack(blocks, format="csr", dtype=np.float32)))
+
+
+def _block(array: pa.Array, column: dict[str, Any]) -> sparse.csr_array:
+    prepare = {"number": _numbers, "date": _numbers, "category": _categories, "text": _words}
+    if column.get("kind") not in prepare:
+        raise SimPGCNError(f"nobody knows how to prepare the column {column.get('name')!r}: the run is damaged")
+    if array.null_count == len(array):
+        array = pa.nulls(len(array), pa.string())  # whatever type nothing has
+    plain = pa.types.is_integer(array.type) or pa.types.is_floating(array.type)
+    try:
+        if column["kind"] == "date" and plain:
+            raise pa.ArrowInvalid("a number is no date")
+        return prepare[column["kind"]](array, column)
+    except pa.ArrowException as error:
+        raise SimPGCNError(
+            f"the column {column['name']!r} has values of type {array.type}, but the model was trained with a "
+            f"{column['kind']} there: give the column as in training"
+        ) from error
 
 
 def feature_names(learned: Sequence[dict[str, Any]]) -> list[str]:
@@ -101,12 +118,14 @@ def _learn_number(table: pa.Table, column: Column) -> dict[str, Any]:
     missing = np.isnan(numbers)
     # Sorted, so that rounding does not depend on the order of the rows; scaled, so that squares cannot overflow.
     known = np.sort(numbers[~missing])
+    if not known.size:  # all that there was stood in rows that were left out
+        return {"mean": 0.0, "std": 1.0, "median": 0.0, "missing": True}
     scale = float(np.abs(known).max()) or 1.0
     known = known / scale
     mean, deviation = float(known.mean()), float(known.std())
     return {
         "mean": mean * scale,
-        "std": max(deviation * scale, np.finfo(float).tiny),
+        "std": deviation * scale or 1.0,
         "median": float(np.median(known)) * scale,
         "missing": bool(missing.any()),
     }

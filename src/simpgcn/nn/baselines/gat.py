@@ -50,8 +50,6 @@ class GAT(nn.Module):
         """The logits ``[n, out_channels]``; of edges by layer, the first rows are those that were asked for."""
         first, second = by_layer(edges, 2)
         x = F.elu(self.first(_dropped(x, self.dropout, self.training), first))
-        if second is not first:
-            x = x[: int(second.max()) + 1]
         return self.second(dropout(x, self.dropout, self.training), second)
 
 

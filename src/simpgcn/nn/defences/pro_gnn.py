@@ -151,7 +151,7 @@ def learn_graph(
     labels = y[nodes]
     with torch.random.fork_rng([x.device] if x.is_cuda else []), torch.enable_grad():
         torch.manual_seed(0)
-        gcn = FilteredGCN(x.size(1), int(labels.max()) + 1, settings).to(x.device)
+        gcn = FilteredGCN(x.size(1), int(y[train | val].max()) + 1, settings).to(x.device)
         adam = torch.optim.Adam(gcn.parameters(), settings.inner_lr, weight_decay=settings.inner_decay)
         low_rank = LowRankPart(given, settings.rank)
         graph, speed = given.clone(), torch.zeros_like(given)

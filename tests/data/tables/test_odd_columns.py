@@ -1,0 +1,72 @@
+"""Columns that are not what they seemed."""
+
+from __future__ import annotations
+
+import datetime
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pytest
+import torch
+
+from simpgcn.data import from_networkx, load_tables
+from simpgcn.data.tables.preparation import prepare_features
+from simpgcn.errors import SimPGCNError
+
+
+def table(n=12, **columns):
+    return pa.table({"id": [f"n{i}" for i in range(n)], "kind": ["a", "b"] * (n // 2), **columns})
+
+
+def test_a_column_whose_values_stand_in_rows_without_an_id():
+    nodes = pa.table(
+        {
+            "id": [None, None, *(f"n{i}" for i in range(12))],
+            "kind": ["a", "b"] * 7,
+            "age": [1.0, 2.0, *[None] * 12],
+            "size": [3.0, 4.0, *[5.0] * 12],
+            "weight": np.arange(14.0),
+        }
+    )
+    data = load_tables(nodes, None, "kind")
+    assert data.num_nodes == 12
+    assert bool(torch.isfinite(data.x.to_dense()).all())
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        ("date", pa.array([20200101] * 2)),
+        ("number", pa.array([[1.0], [2.0]])),
+        ("number", pa.array([datetime.date(2020, 1, 1)] * 2)),
+        ("category", pa.array([[1], [2]])),
+    ],
+)
+def test_new_rows_of_another_type_are_told(kind, given):
+    how = {"mean": 0.0, "std": 1.0, "median": 0.0, "missing": False, "decimal": ".", "date_format": "iso"}
+    learned = [{"name": "c", "kind": kind, "values": ["x"], "other": False, **how}]
+    with pytest.raises(SimPGCNError, match=f"column 'c' has values of type .* trained with a {kind} there"):
+        prepare_features(pa.table({"c": given}), learned)
+    empty = prepare_features(pa.table({"c": pa.nulls(2, pa.float64())}), learned)
+    assert empty.shape[0] == 2
+
+
+@pytest.mark.parametrize("name", ["source", "target", "weight"])
+def test_weights_of_networkx_may_have_any_name(name):
+    graph = nx.path_graph(12)
+    for node in graph:
+        graph.nodes[node].update(kind="ab"[node % 2], size=float(node))
+    nx.set_edge_attributes(graph, 2.0, name)
+    plain, weighted = from_networkx(graph, "kind"), from_networkx(graph, "kind", weights=name)
+    assert torch.equal(plain.edge_index, weighted.edge_index)
+    with pytest.raises(SimPGCNError, match="no edge has a weight above 0"):
+        from_networkx(graph, "kind", weights="nope")
+
+
+def test_labels_of_any_number():
+    kinds = pa.array([1e300, 2.0] * 6)
+    assert len(load_tables(table(size=np.arange(12.0)).set_column(1, "kind", kinds), None, "kind").class_names) == 2
+    odd = pa.array([b"\xff", b"\xfe"] * 6)
+    with pytest.raises(SimPGCNError, match="the labels are of type binary, which has no names"):
+        load_tables(table(size=np.arange(12.0)).set_column(1, "kind", odd), None, "kind")
