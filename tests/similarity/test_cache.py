@@ -112,3 +112,15 @@ def test_two_processes_share_a_folder(tmp_path):
     sums = [str(nearest_neighbors(x, 3 + i).near.sum().item()) for i in range(3)]
     assert first == second == sums * 20
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
+
+
+def test_a_file_that_goes_as_it_is_opened_is_made_anew(tmp_path, monkeypatch):
+    """Another process may remove it in between; torch calls that a RuntimeError."""
+    x = torch.rand(20, 5)
+    expected = cached_neighbors(x, 3, folder=tmp_path)
+
+    def gone(path, device):
+        raise RuntimeError(f"unable to open file <{path}> in read-only mode: No such file or directory (2)")
+
+    monkeypatch.setattr(cache.safetensors.torch, "load_file", gone)
+    assert torch.equal(cached_neighbors(x, 3, folder=tmp_path).near, expected.near)

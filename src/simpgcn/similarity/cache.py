@@ -57,8 +57,8 @@ def cached_neighbors(
         found = Neighbors(**safetensors.torch.load_file(path, device=str(x.device)))
         os.utime(path)
         return found
-    except (OSError, SafetensorError, TypeError):
-        pass  # not there, or damaged: search, and write it anew
+    except (OSError, RuntimeError, SafetensorError, TypeError):
+        pass  # not there, damaged, or removed by another process as it was opened: search, and write it anew
     found = nearest_neighbors(x, k, farthest=farthest, seed=seed, on_progress=on_progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
