@@ -41,7 +41,7 @@ def reading(tables: list[Table]) -> list[str]:
         f"{cell['label']} on {dataset_title(cell['dataset'])}"
         for table in tables
         for cell in table["cells"]
-        if cell["mean"] is None and (cell["paper"] is not None or cell["error"])
+        if cell["mean"] is None and (cell["paper"] is not None or cell["error"] or cell["measure"] == "accuracy")
     ]
     if unfilled:
         sentences.append(f"Not filled: {', '.join(unfilled)}.")
