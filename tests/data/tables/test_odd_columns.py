@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 import torch
 
-from simpgcn.data import from_networkx, load_tables
+from simpgcn.data import from_networkx, load_new_nodes, load_tables
 from simpgcn.data.tables.preparation import prepare_features
 from simpgcn.errors import SimPGCNError
 
@@ -70,3 +70,20 @@ def test_labels_of_any_number():
     odd = pa.array([b"\xff", b"\xfe"] * 6)
     with pytest.raises(SimPGCNError, match="the labels are of type binary, which has no names"):
         load_tables(table(size=np.arange(12.0)).set_column(1, "kind", odd), None, "kind")
+
+
+def test_values_that_training_did_not_know_are_said():
+    nodes = pa.table(
+        {
+            "id": [f"n{i}" for i in range(40)],
+            "age": [str(i % 15) for i in range(40)],
+            "city": ["Oslo", "Rome"] * 20,
+            "kind": ["a", "a", "b", "b"] * 10,
+        }
+    )
+    known = load_tables(nodes, None, "kind")
+    new = load_new_nodes(pa.table({"id": ["x", "y"], "age": ["7", "seven"], "city": ["Bonn", "Rome"]}), None, known)
+    assert new.understood["repairs"] == [
+        "1 values of 'age' such as 'seven' are no number, and taken as missing",
+        "1 values of 'city' such as 'Bonn' were not there in training",
+    ]

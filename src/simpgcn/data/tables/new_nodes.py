@@ -10,7 +10,7 @@ from torch_geometric.data import Data
 
 from simpgcn.data.tables.edges import Edges, no_edges, read_edges
 from simpgcn.data.tables.ids import IdIndex, as_ids, examples, find_id_column, sorted_unique
-from simpgcn.data.tables.preparation import prepare_features
+from simpgcn.data.tables.preparation import prepare_features, unknown_values
 from simpgcn.data.tables.read_table import Table, read_table
 from simpgcn.errors import SimPGCNError
 
@@ -52,6 +52,7 @@ def load_new_nodes(nodes: Any, edges: Any, known: Data, *, id: str | None = None
     if ids.type != known_ids.type:
         ids, known_ids = ids.cast(pa.string()), known_ids.cast(pa.string())
     x = prepare_features(content, learned["columns"])
+    repairs += unknown_values(content, learned["columns"])
     used = {id_column, *(column["name"] for column in learned["columns"])}
     found = no_edges()
     if edges is not None:

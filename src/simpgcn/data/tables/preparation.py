@@ -30,7 +30,7 @@ from torch import Tensor
 from simpgcn.data.features import compact, from_scipy_csr
 from simpgcn.data.tables.column_kinds import Column
 from simpgcn.data.tables.text_words import learn_words, word_features
-from simpgcn.data.tables.values import parse_dates, parse_numbers, whole, without_missing_marks
+from simpgcn.data.tables.values import Parsed, parse_dates, parse_numbers, whole, without_missing_marks
 from simpgcn.errors import SimPGCNError
 
 _MAX_VALUES = 100
@@ -107,14 +107,41 @@ def feature_names(learned: Sequence[dict[str, Any]]) -> list[str]:
     return names
 
 
-def _parsed(array: pa.Array, how: dict[str, Any]) -> np.ndarray:
+def unknown_values(table: pa.Table, learned: Sequence[dict[str, Any]]) -> list[str]:
+    """A sentence for each column with values that the preparation does not know, and takes as missing or as nothing.
+
+    >>> age = {"name": "age", "kind": "number", "decimal": "."}
+    >>> unknown_values(pa.table({"age": ["5", "old", "x"]}), [age])
+    ["2 values of 'age' such as 'old' are no number, and taken as missing"]
+    """
+    found = []
+    for column in learned:
+        array = whole(table[column["name"]])
+        if array.null_count == len(array) or column["kind"] == "text":
+            continue
+        if column["kind"] == "category":
+            texts, known = _texts(array), pa.array(column["values"], pa.string())
+            wrong = pc.and_(pc.is_valid(texts), pc.invert(pc.is_in(texts, known))).to_numpy(zero_copy_only=False)
+            said = (
+                "were not there in training, and count as another" if column["other"] else "were not there in training"
+            )
+        else:
+            wrong = _parse(array, column).wrong
+            said = f"are no {column['kind']}, and taken as missing"
+        if wrong.any():
+            example = array[int(wrong.argmax())].as_py()
+            found.append(f"{int(wrong.sum())} values of {column['name']!r} such as {example!r} {said}")
+    return found
+
+
+def _parse(array: pa.Array, how: dict[str, Any]) -> Parsed:
     if how["kind"] == "date":
-        return parse_dates(array, how["date_format"]).numbers
-    return parse_numbers(array, how["decimal"]).numbers
+        return parse_dates(array, how["date_format"])
+    return parse_numbers(array, how["decimal"])
 
 
 def _learn_number(table: pa.Table, column: Column) -> dict[str, Any]:
-    numbers = _parsed(whole(table[column.name]), {"kind": column.kind, **column.how})
+    numbers = _parse(whole(table[column.name]), {"kind": column.kind, **column.how}).numbers
     missing = np.isnan(numbers)
     # Sorted, so that rounding does not depend on the order of the rows; scaled, so that squares cannot overflow.
     known = np.sort(numbers[~missing])
@@ -132,7 +159,7 @@ def _learn_number(table: pa.Table, column: Column) -> dict[str, Any]:
 
 
 def _numbers(array: pa.Array, how: dict[str, Any]) -> sparse.csr_array:
-    numbers = _parsed(array, how)
+    numbers = _parse(array, how).numbers
     missing = np.isnan(numbers)
     numbers = np.where(missing, how["median"], numbers)
     with np.errstate(over="ignore"):
