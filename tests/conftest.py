@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import os
+import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ if not Path("/dev/nvidiactl").exists():
 
 from torch_geometric.data import Data
 
+from simpgcn import cli
 from simpgcn.data import apply_split, synthetic_graph
 
 MIRROR = os.environ.get("SIMPGCN_DATA_MIRROR")
@@ -33,3 +36,22 @@ def small() -> Data:
     """A graph of 120 nodes that trains in a blink."""
     data = synthetic_graph(120, 3, homophily=0.3, average_degree=4, num_features=60, signal=0.5, seed=1)
     return apply_split(data, "small", "random", 0)
+
+
+@pytest.fixture
+def simpgcn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Callable[..., tuple[int, str, str]]:
+    """Run a command in an empty folder; returns (exit code, standard output, standard error)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["simpgcn", *map(str, arguments)])
+        code: int = 0
+        try:
+            cli.main()
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        return code, *capsys.readouterr()
+
+    return run

@@ -17,7 +17,7 @@ import pytest
 import torch
 from filelock import FileLock
 
-from simpgcn import SimPGCNClassifier, cli, runs, train_run
+from simpgcn import SimPGCNClassifier, runs, train_run
 from simpgcn.data import load_dataset
 from simpgcn.training.calibration import calibration_error
 
@@ -37,24 +37,6 @@ METRICS = {
     "versions",
     "git",
 }
-
-
-@pytest.fixture
-def simpgcn(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; returns (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["simpgcn", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 # On the CPU, where results are bit-identical.

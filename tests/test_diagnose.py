@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 import re
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +13,7 @@ import torch
 from scipy import sparse
 from torch_geometric.data import Data
 
-import simpgcn
-from simpgcn import SimPGCNError, cli, diagnose, load_dataset
+from simpgcn import SimPGCNError, diagnose, load_dataset
 from simpgcn.config import Config, parse_assignment
 from simpgcn.data import apply_split, synthetic_graph, write_graph
 from simpgcn.diagnosis import checks as quick
@@ -300,24 +298,8 @@ def test_errors(small, change, says):
         diagnose(small, cache=False)
 
 
-@pytest.fixture
-def run(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def command(*arguments):
-        monkeypatch.setattr(sys, "argv", ["simpgcn", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        return code, *capsys.readouterr()
-
-    return command
-
-
-def test_json(run):
-    code, out, err = run("diagnose", "homophily-0.2", "--split", "1", "--json")
+def test_json(simpgcn):
+    code, out, err = simpgcn("diagnose", "homophily-0.2", "--split", "1", "--json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
     assert list(answer) == [
@@ -336,19 +318,19 @@ def test_json(run):
     assert set(answer["facts"]) == set(Facts._fields)
     assert answer["command"].startswith("simpgcn train homophily-0.2 --split 1 --set model.structure_bias=")
     data = load_dataset("homophily-0.2", split=1)
-    expected = json.loads(json.dumps(simpgcn.diagnose(data).to_dict()))
+    expected = json.loads(json.dumps(diagnose(data).to_dict()))
     assert {key: answer[key] for key in expected} == expected
 
 
-def test_screen_and_the_command_it_ends_with(run, small):
+def test_screen_and_the_command_it_ends_with(simpgcn, small):
     write_graph(Path("own.npz"), small, {})
-    code, out, err = run("diagnose", "own.npz")
+    code, out, err = simpgcn("diagnose", "own.npz")
     assert (code, err) == (0, "")
     assert "SimP-GCN: " in out
     assert "shipped" not in out
     words = out.strip().splitlines()[-1].split()
     assert words[:3] == ["simpgcn", "train", "own.npz"]
-    code, out, err = run(*words[1:], "--set", "training.epochs=2", "--json")
+    code, out, err = simpgcn(*words[1:], "--set", "training.epochs=2", "--json")
     assert (code, err) == (0, "")
     assert json.loads(out)["epochs"] == 2
 
@@ -360,34 +342,34 @@ TABLES = {
 }
 
 
-def test_own_tables(run):
+def test_own_tables(simpgcn):
     for name, text in TABLES.items():
         Path(name).write_text(text)
     options = ["--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "topic", "--directed"]
-    code, out, err = run("diagnose", *options, "--json")
+    code, out, err = simpgcn("diagnose", *options, "--json")
     assert (code, err) == (0, "")
     answer = json.loads(out)
     assert answer["dataset"] == "nodes.csv"
     assert (answer["facts"]["nodes"], answer["facts"]["classes"]) == (40, 2)
     assert answer["command"].startswith(f"simpgcn train {' '.join(options)} --set ")
-    code, out, err = run(*answer["command"].split()[1:], "--set", "training.epochs=2", "--json")
+    code, out, err = simpgcn(*answer["command"].split()[1:], "--set", "training.epochs=2", "--json")
     assert (code, err) == (0, "")
-    code, out, err = run("diagnose", "cora", *options)
+    code, out, err = simpgcn("diagnose", "cora", *options)
     assert (code, out) == (2, "")
     assert err == "simpgcn: diagnose cora or --nodes nodes.csv: give one of them\n"
-    assert run("diagnose", "--edges", "edges.csv")[2].startswith("simpgcn: tables.edges is for a table of nodes")
+    assert simpgcn("diagnose", "--edges", "edges.csv")[2].startswith("simpgcn: tables.edges is for a table of nodes")
 
 
-def test_demo_should_be_helped(run):
-    out = run("diagnose", "demo")[1]
+def test_demo_should_be_helped(simpgcn):
+    out = simpgcn("diagnose", "demo")[1]
     assert out.splitlines()[0].strip() == "demo, before training"
     assert float(re.search(r"SimP-GCN: should help \(sure: \+(\S+) points", out)[1]) > 20
     assert "model.self_loop_weight=1:" in out
     assert out.strip().endswith("simpgcn train demo alone takes the settings shipped for this graph.")
 
 
-def test_unknown_dataset_is_one_sentence(run):
-    code, out, err = run("diagnose", "core")
+def test_unknown_dataset_is_one_sentence(simpgcn):
+    code, out, err = simpgcn("diagnose", "core")
     assert (code, out) == (2, "")
     assert err.startswith("simpgcn: unknown dataset 'core': did you mean cora")
     assert "Traceback" not in err

@@ -3,31 +3,13 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
-from simpgcn import cli, runs
+from simpgcn import runs
 
 QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8", "--device", "cpu")
-
-
-@pytest.fixture
-def simpgcn(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["simpgcn", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 def test_train_writes_a_page_and_says_where(simpgcn, monkeypatch):

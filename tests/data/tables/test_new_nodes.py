@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from simpgcn import cli, runs
+from simpgcn import runs
 from simpgcn.data.tables import load_new_nodes, load_tables
 from simpgcn.errors import SimPGCNError
 
@@ -27,26 +26,14 @@ def write(name: str, header: str, rows: list[tuple]) -> None:
     Path(name).write_text(header + "\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
 
 
-@pytest.fixture
-def simpgcn(tmp_path, monkeypatch, capsys):
-    """Run a command in a folder with a graph's two tables and those of new nodes."""
+@pytest.fixture(autouse=True)
+def _tables(tmp_path, monkeypatch):
+    """A graph's two tables and those of new nodes."""
     monkeypatch.chdir(tmp_path)
     write("nodes.csv", "id,age,city,kind", ROWS)
     write("edges.csv", "from,to,w", LINKS)
     Path("new.csv").write_text(NEW)
     Path("new_edges.csv").write_text(NEW_EDGES)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["simpgcn", *map(str, arguments)])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 TRAIN = ("train", "--nodes", "nodes.csv", "--edges", "edges.csv", "--label", "kind", *QUICK, "--out", "run")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 import shutil
-import sys
 from pathlib import Path
 
 import pyarrow.parquet
 import pytest
 
-from simpgcn import cli
 from simpgcn.data.own_graph import read_own_graph
 
 QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8", "--set", "similarity.k=5", "--device", "cpu")
@@ -19,24 +17,6 @@ NODES = "id,age,city,kind\n" + "".join(
     f"{i},{20 + i % 7},{'Rome' if i % 3 else 'Oslo'},{'' if i % 9 == 8 else 'ab'[i % 2]}\n" for i in range(40)
 )
 EDGES = "from,to\n" + "".join(f"{i},{(i * 7 + 2) % 40}\n" for i in range(40))
-
-
-@pytest.fixture
-def simpgcn(tmp_path, monkeypatch, capsys):
-    """Run a command in an empty folder; returns (exit code, standard output, standard error)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["simpgcn", *arguments])
-        code = 0
-        try:
-            cli.main()
-        except SystemExit as stop:
-            code = stop.code or 0
-        out, err = capsys.readouterr()
-        return code, out, err
-
-    return run
 
 
 @pytest.fixture
