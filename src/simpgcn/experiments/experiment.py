@@ -30,6 +30,7 @@ ORDER = (
     "ties",
     "cosine",
     "directed",
+    "ablation",
     "data",
     "cornell",
     "lemma",
