@@ -5,17 +5,23 @@
 DATASET is cora, citeseer or pubmed, Pro-GNN's graph and split. The attack leaves the degree test out, as the published
 graphs do, and is made once for each seed, each rate going on from the one below it. A GCN is read twice: at the epoch
 that validates best, as everywhere here, and at its last, as in the code that made the published graphs; the attacker's
-surrogate knows no validation set, and what picking an epoch mends differs from graph to graph. Attacked graphs are
-kept in attack-strength/ and not made again. Writes benchmarks/results/attack_strength_DATASET.json and .md.
+surrogate knows no validation set, and what picking an epoch mends differs from graph to graph. Seeds are attacked side
+by side, a process each, and so are graphs trained on. Attacked graphs are kept in attack-strength/ and not made again.
+Writes benchmarks/results/attack_strength_DATASET.json and .md.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import statistics
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import partial
 from pathlib import Path
 
+import torch
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from torch import nn
@@ -23,7 +29,6 @@ from torch import nn
 from simpgcn.config import default_config
 from simpgcn.data import load_dataset
 from simpgcn.experiments.robustness import attack_graphs, parse_rates, published_graphs
-from simpgcn.progress import FlipsProgress
 from simpgcn.provenance import git_revision, machine, versions
 from simpgcn.training import Trainer, find_device, predict, prepare
 
@@ -31,8 +36,16 @@ RESULTS = Path(__file__).parent / "results"
 ATTACK = "metattack-any-degree"
 
 
+def attacked(seed: int, dataset: str, rates: list[float], device: str) -> dict[float, str]:
+    """The graphs of one seed, by rate."""
+    torch.set_num_threads(1)
+    folder = Path("attack-strength") / f"seed{seed}"
+    return attack_graphs(f"{dataset}-prognn", ATTACK, rates, folder, seed=seed, device=device)
+
+
 def accuracies(graph: str, runs: int, device: str) -> list[dict[str, float]]:
     """Of each run, the test accuracy in percent at the epoch that was picked and at the last one."""
+    torch.set_num_threads(1)
     data, found = load_dataset(graph), []
     right = data.y.numpy()
     for seed in range(runs):
@@ -80,27 +93,20 @@ def main() -> None:
     wish = parser.parse_args()
     rates = parse_rates(wish.rates)
     graphs = [("published", rate, name) for rate, name in published_graphs(wish.dataset, rates).items()]
-    for seed in range(wish.seeds):
-        folder = Path("attack-strength") / f"seed{seed}"
-        with FlipsProgress(f"{wish.dataset}, seed {seed}") as bar:
-            made = attack_graphs(
-                f"{wish.dataset}-prognn",
-                ATTACK,
-                rates,
-                folder,
-                seed=seed,
-                device=wish.device,
-                on_start=bar.start,
-                on_flip=bar.flip,
-            )
-        graphs += [(f"ours, seed {seed}", rate, name) for rate, name in made.items()]
-    points = []
-    columns = (TextColumn("GCN on {task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
-        task = progress.add_task(wish.dataset, total=len(graphs))
-        for who, rate, name in graphs:
-            points.append({"who": who, "rate": rate, "runs": accuracies(name, wish.runs, wish.device)})
-            progress.advance(task)
+    fresh = multiprocessing.get_context("spawn")
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with (
+        Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress,
+        ProcessPoolExecutor(os.cpu_count(), mp_context=fresh) as pool,
+    ):
+        attack = partial(attacked, dataset=wish.dataset, rates=rates, device=wish.device)
+        made = progress.track(pool.map(attack, range(wish.seeds)), total=wish.seeds, description="attacks")
+        for seed, found in enumerate(made):
+            graphs += [(f"ours, seed {seed}", rate, name) for rate, name in found.items()]
+        jobs = {pool.submit(accuracies, name, wish.runs, wish.device): (who, rate) for who, rate, name in graphs}
+        for _ in progress.track(as_completed(jobs), total=len(jobs), description="GCN on each graph"):
+            pass
+    points = [{"who": who, "rate": rate, "runs": job.result()} for job, (who, rate) in jobs.items()]
     result = {
         "dataset": wish.dataset,
         "attack": ATTACK,

@@ -9,17 +9,22 @@ DATASET is cora, citeseer or pubmed, Pro-GNN's graph and split. For each seed an
   has flipped edges; poisoning: a model with another seed is trained there;
 * feature-swap, evasion and poisoning: the rate is the share of nodes that have taken on features of another class.
 
-Attacks read no test label but feature-swap, which knows all; test accuracy chooses nothing. Finished parts are kept in
-robustness-study/ and not repeated. Writes benchmarks/results/robustness_DATASET.json, .md and .png.
+Attacks read no test label but feature-swap, which knows all; test accuracy chooses nothing. Seeds and models are
+studied side by side, a process each. Finished parts are kept in robustness-study/ and not repeated. Writes
+benchmarks/results/robustness_DATASET.json, .md and .png.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import statistics
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 
+import torch
 from matplotlib.figure import Figure
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -52,37 +57,31 @@ def with_seed(graph: str, model: str, seed: int, device: str) -> Config:
     return default_config(graph, model).replace({"training": {"seed": seed, "device": device}})
 
 
-def study(dataset: str, rates: list[float], seeds: int, device: str, folder: Path, progress: Progress) -> list[dict]:
+def study(dataset: str, rates: list[float], seed: int, model: str, device: str, folder: Path) -> list[dict]:
+    """Every attack on one model with one seed."""
+    torch.set_num_threads(1)
     clean, base = f"{dataset}-prognn", folder / "runs"
-    published = published_graphs(dataset, rates)
-    # A step is one rate of one attack: finding it, training there, evaluating.
-    task = progress.add_task(dataset, total=2 * seeds * 3 * len(rates))
     found: list[dict] = []
 
-    def note(model: str, attack: str, kind: str, rate: float, seed: int, value: float) -> None:
+    def note(attack: str, kind: str, rate: float, value: float) -> None:
         found.append({"model": model, "attack": attack, "kind": kind, "rate": rate, "seed": seed, "accuracy": value})
 
     def trained(configs: list[Config]) -> list[float]:
         outcomes = run_all(configs, base, workers=1)
         return [100 * outcome.metrics["test_accuracy"] for outcome in outcomes]
 
-    for seed in range(seeds):
-        for model, adaptive in ADAPTIVE.items():
-            own = with_seed(clean, model, seed, device)
-            poisoned = [with_seed(graph, model, seed, device) for graph in published.values()]
-            for rate, value in zip(rates, trained([own, *poisoned])[1:], strict=True):
-                note(model, "metattack", "poisoning", rate, seed, value)
-            progress.advance(task, len(rates))
-            for attack in (adaptive, "feature-swap"):
-                for rate in rates:
-                    progress.update(task, description=f"{dataset}: {model}, {attack} at {rate:.0%}, seed {seed}")
-                    (graph,) = attack_graphs(
-                        clean, attack, [rate], folder / f"seed{seed}", seed=seed, device=device
-                    ).values()
-                    (value,) = trained([with_seed(graph, model, seed + OTHER_SEED, device)])
-                    note(model, attack, "evasion", rate, seed, accuracy(own, base, graph))
-                    note(model, attack, "poisoning", rate, seed, value)
-                    progress.advance(task)
+    own = with_seed(clean, model, seed, device)
+    published = published_graphs(dataset, rates)
+    poisoned = [with_seed(graph, model, seed, device) for graph in published.values()]
+    for rate, value in zip(published, trained([own, *poisoned])[1:], strict=True):
+        note("metattack", "poisoning", rate, value)
+    for attack in (ADAPTIVE[model], "feature-swap"):
+        for rate in rates:
+            made = attack_graphs(clean, attack, [rate], folder / f"{model}-seed{seed}", seed=seed, device=device)
+            (graph,) = made.values()
+            (value,) = trained([with_seed(graph, model, seed + OTHER_SEED, device)])
+            note(attack, "evasion", rate, accuracy(own, base, graph))
+            note(attack, "poisoning", rate, value)
     return found
 
 
@@ -161,9 +160,17 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     wish = parser.parse_args()
     folder = Path("robustness-study") / wish.dataset
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Progress(*columns, TimeElapsedColumn(), TimeRemainingColumn(), console=Console(stderr=True)) as progress:
-        found = study(wish.dataset, parse_rates(wish.rates), wish.seeds, wish.device, folder, progress)
+    rates = parse_rates(wish.rates)
+    jobs = [(wish.dataset, rates, seed, model, wish.device, folder) for seed in range(wish.seeds) for model in ADAPTIVE]
+    columns = (TextColumn("models and seeds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with (
+        Progress(*columns, TimeRemainingColumn(), console=Console(stderr=True)) as progress,
+        ProcessPoolExecutor(os.cpu_count(), mp_context=multiprocessing.get_context("spawn")) as pool,
+    ):
+        running = [pool.submit(study, *job) for job in jobs]
+        for _ in progress.track(as_completed(running), total=len(running)):
+            pass
+    found = [point for job in running for point in job.result()]
     result = {
         "dataset": wish.dataset,
         "points": found,
