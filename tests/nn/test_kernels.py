@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from simpgcn.nn import mixing, pair_scores
+from simpgcn.nn import label_loss, mixing, pair_scores
 from simpgcn.nn.dropout import _mask, scale, threshold
 from simpgcn.nn.randomness import _permuted, half_keys, seed_key
 from simpgcn.nn.sparse_matrix import SparseMatrix
@@ -112,6 +112,49 @@ def test_pair_scores():
     ours = kernels.pair_scores_backward(*here(gradient, hidden, nodes, weight))
     for x, y in zip(ours, (pull * weight, (pull * hidden).sum(dim=0)), strict=True):
         torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-4)
+
+
+def labels_of(nodes, classes, count):
+    """Labelled nodes of each run, their classes and weights; the last is one that only fills a place."""
+    weights = torch.rand(RUNS, count) * (torch.rand(RUNS, count) < 0.7)
+    weights[:, -1] = 0
+    return torch.randint(0, nodes, (RUNS, count)), torch.randint(0, classes, (RUNS, count)), weights
+
+
+@pytest.mark.parametrize(("classes", "count"), [(1, 3), (7, 50), (40, 33)])
+def test_label_loss(classes, count):
+    kernels = kernels_of("label_loss")
+    logits, labels = 3 * torch.randn(60, RUNS, classes), labels_of(60, classes, count)
+    expected = label_loss._LabelLoss.forward(logits, *labels)
+    torch.testing.assert_close(kernels.label_loss(*here(logits, *labels)).cpu(), expected)
+    leaf, gradient = logits.clone().requires_grad_(), torch.randn(RUNS)
+    for run in range(RUNS):
+        (gradient[run] * label_loss.label_loss(leaf[:, run], *(x[run] for x in labels))).backward()
+    ours = kernels.label_loss_backward(*here(gradient, logits, *labels)).cpu()
+    torch.testing.assert_close(ours, leaf.grad)
+    val = labels[2].flip(1)
+    expected = label_loss._LabelScores.forward(logits, *labels, val)
+    torch.testing.assert_close(kernels.label_scores(*here(logits, *labels, val)).cpu(), expected)
+
+
+def test_of_equal_logits_the_first_counts():
+    logits = torch.zeros(4, 1, 3)
+    nodes, y, weight = torch.arange(3).unsqueeze(0), torch.arange(3).unsqueeze(0), torch.ones(1, 3)
+    scores = kernels_of("label_loss").label_scores(*here(logits, nodes, y, weight, weight)).cpu()
+    assert scores[0].tolist() == label_loss._LabelScores.forward(logits, nodes, y, weight, weight)[0].tolist() == [1]
+
+
+@pytest.mark.parametrize(("n", "inner", "columns"), [(5, 3, 1), (300, 70, 9), (40, 128, 31)])
+def test_narrow_product(n, inner, columns):
+    kernels = kernels_of("narrow_product")
+    x, weight, gradient = torch.randn(n, RUNS, inner), torch.randn(RUNS, inner, columns), torch.randn(n, RUNS, columns)
+    product = torch.einsum("nrh,rhc->nrc", x, weight)
+    torch.testing.assert_close(kernels.multiply(*here(x, weight)).cpu(), product, rtol=1e-5, atol=1e-4)
+    expected = torch.einsum("nrc,rhc->nrh", gradient, weight), torch.einsum("nrh,nrc->rhc", x, gradient)
+    for ours, theirs in zip(kernels.gradients(*here(gradient, x, weight)), expected, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-5, atol=1e-4)
+    alone = kernels.multiply(*here(x[:, 1], weight[1])).cpu()
+    torch.testing.assert_close(alone, product[:, 1], rtol=1e-5, atol=1e-4)
 
 
 @pytest.mark.parametrize("decays", [[(3, 0.5), (4, 0.0)], [(7, 0.1)]])

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.nn import functional as F
 
 from simpgcn.nn.dropout import dropout, threshold
+from simpgcn.nn.label_loss import label_loss, label_scores
 from simpgcn.nn.mixing import mix
 from simpgcn.nn.narrow_product import multiply
 from simpgcn.nn.pair_scores import pair_scores
@@ -140,6 +142,49 @@ def test_product_is_the_same_in_any_width():
 
 def literal_scores(hidden, nodes, weight):
     return (hidden[nodes[0]] - hidden[nodes[1]]).abs() @ weight
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_narrow_product_of_several_runs_is_that_of_each(device):
+    x, weight = torch.randn(3, 50, 7), torch.randn(3, 7, 4)
+    moved = [each.to(device).requires_grad_() for each in (x, weight)]
+    out = torch.vmap(multiply)(*moved)
+    gradient = torch.randn(3, 50, 4)
+    found = torch.autograd.grad(out, moved, gradient.to(device))
+    torch.testing.assert_close(out.detach().cpu(), x @ weight, rtol=1e-5, atol=1e-5)
+    expected = gradient @ weight.mT, x.mT @ gradient
+    for ours, theirs in zip(found, expected, strict=True):
+        torch.testing.assert_close(ours.cpu(), theirs, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_label_loss_and_scores_are_the_cross_entropy_and_the_hits(device):
+    logits, nodes, y = torch.randn(3, 20, 4), torch.randint(0, 20, (3, 9)), torch.randint(0, 4, (3, 9))
+    train, val = torch.rand(2, 3, 9) * torch.tensor([1.0, 0.0, 1.0]).repeat(3)
+    leaf = logits.to(device).requires_grad_()
+    labels = [each.to(device) for each in (nodes, y, train)]
+    out = torch.vmap(label_loss)(leaf, *labels)
+    (found,) = torch.autograd.grad(out, leaf, torch.arange(1.0, 4.0, device=device))
+    scores = torch.vmap(label_scores)(leaf, *labels, val.to(device))
+    for run in range(3):
+        alone = logits[run].clone().requires_grad_()
+        each = F.cross_entropy(alone[nodes[run]], y[run], reduction="none")
+        loss = (train[run] * each).sum()
+        torch.testing.assert_close(out[run].cpu(), loss)
+        torch.testing.assert_close(found[run].cpu(), torch.autograd.grad((run + 1) * loss, alone)[0])
+        right = logits[run, nodes[run]].argmax(dim=1) == y[run]
+        expected = (right & (train[run] > 0)).sum(), (val[run] * each).sum(), (right & (val[run] > 0)).sum()
+        for ours, theirs in zip(scores, expected, strict=True):
+            torch.testing.assert_close(ours[run].cpu(), theirs.detach().float())
+        one = label_loss(leaf[run].detach(), *(x[run] for x in labels))
+        torch.testing.assert_close(one.cpu(), loss.detach())
+
+
+def test_label_loss_gradcheck():
+    logits = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    nodes, y = torch.tensor([0, 2, 2, 5]), torch.tensor([1, 0, 2, 2])
+    weight = torch.tensor([0.5, 1, 0.25, 0], dtype=torch.float64)
+    torch.autograd.gradcheck(lambda z: label_loss(z, nodes, y, weight), (logits,))
 
 
 @pytest.mark.parametrize("device", DEVICES)

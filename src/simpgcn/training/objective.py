@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from simpgcn.nn import SimilarityHead, SimPGCN, draw_pairs
+from simpgcn.nn.label_loss import label_loss, label_scores
 from simpgcn.nn.registry import SimPGCNSettings
 from simpgcn.similarity import Pairs
 
@@ -100,24 +100,11 @@ class Objective(nn.Module):
                 evaluated = model.eval()(*inputs)
             seen, trained = training or Seen(inputs, labels)
             logits = model.train()(*seen)
-        classification = (trained.train * _cross_entropy(logits, trained)).sum()
+        evaluation = Evaluation(*label_scores(evaluated, *labels))
+        classification = label_loss(logits, trained.nodes, trained.y, trained.train)
         if self.pretext is None:
-            return Losses(classification, classification, torch.zeros_like(classification)), _evaluate(
-                evaluated, labels
-            )
+            return Losses(classification, classification, torch.zeros_like(classification)), evaluation
         assert pairs is not None
         pretext = self.pretext(hidden, draw_pairs(pairs, self.pretext_samples))
         total = classification + self.pretext_weight * pretext
-        return Losses(total, classification, pretext), _evaluate(evaluated, labels)
-
-
-def _cross_entropy(logits: Tensor, labels: Labels) -> Tensor:
-    return F.cross_entropy(logits.index_select(0, labels.nodes), labels.y, reduction="none")
-
-
-@torch.no_grad()
-def _evaluate(logits: Tensor, labels: Labels) -> Evaluation:
-    logits = logits.index_select(0, labels.nodes)
-    right = logits.argmax(dim=1) == labels.y
-    loss = (labels.val * F.cross_entropy(logits, labels.y, reduction="none")).sum()
-    return Evaluation((right & (labels.train > 0)).sum(), loss, (right & (labels.val > 0)).sum())
+        return Losses(total, classification, pretext), evaluation

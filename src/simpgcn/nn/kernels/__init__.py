@@ -16,7 +16,9 @@ import torch
 from torch import Tensor
 
 # The modules of this package; each needs Triton, and is imported on CUDA only.
-Name = Literal["adam", "dropout", "mixing", "pair_scores", "randomness", "sparse_matrix"]
+Name = Literal[
+    "adam", "dropout", "label_loss", "mixing", "narrow_product", "pair_scores", "randomness", "sparse_matrix"
+]
 
 
 def kernels_for(x: Tensor, name: Name) -> ModuleType | None:
