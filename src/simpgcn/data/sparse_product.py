@@ -39,7 +39,8 @@ def rows_product(rows: Rows, x: Tensor) -> Tensor:
         shape = rows.starts.numel() - 1, rows.width
         matrix = torch.sparse_csr_tensor(rows.starts, rows.columns, rows.values, shape, check_invariants=False)
         return matrix @ x
-    x = x.detach() if x.stride(1) == 1 else x.detach().contiguous()  # the fast kernel takes whole rows only
+    x = x.detach() if x.requires_grad else x
+    x = x if x.stride(1) == 1 else x.contiguous()  # the fast kernel takes whole rows only
     # Its other arguments: no scaling by frequency, sums, a dense gradient, weighted, and the end among the starts.
     return torch.embedding_bag(x, rows.columns, rows.starts, False, 0, False, rows.values, True)[0]
 

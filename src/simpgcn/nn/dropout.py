@@ -76,8 +76,8 @@ def _mask(key: int, call: int, p: float, shape: tuple[int, ...], dtype: torch.dt
     size = math.prod(shape)
     pairs = np.arange((size + 1) // 2, dtype=np.uint32)  # 32 random bits serve two entries
     lanes = hash32(pairs, half_keys(key, call)).view(np.int16)[:size]
-    kept = torch.from_numpy((lanes >= threshold(p)).astype(np.float32))
-    return kept.to(dtype).mul_(scale(p)).view(shape)
+    kept = np.multiply(lanes >= threshold(p), np.float32(scale(p)))
+    return torch.from_numpy(kept).to(dtype).view(shape)
 
 
 class _Fused(Operator):

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
+from torch.nn import functional as F
 
 from simpgcn.nn.batching import Operator, runs_first, runs_second
-from simpgcn.nn.kernels import kernels_for
+from simpgcn.nn.kernels import kernels_for, kernels_run_on
 
 
 def label_loss(logits: Tensor, nodes: Tensor, y: Tensor, weight: Tensor) -> Tensor:
@@ -27,8 +27,10 @@ def label_loss(logits: Tensor, nodes: Tensor, y: Tensor, weight: Tensor) -> Tens
     >>> round(float(label_loss(torch.zeros(3, 2), torch.tensor([1]), torch.tensor([0]), torch.ones(1))), 4)
     0.6931
     """
-    loss: Tensor = _LabelLoss.apply(logits, nodes, y, weight)
-    return loss
+    if kernels_run_on(logits):
+        loss: Tensor = _LabelLoss.apply(logits, nodes, y, weight)
+        return loss
+    return (weight * F.cross_entropy(logits.index_select(0, nodes), y, reduction="none")).sum()
 
 
 def label_scores(logits: Tensor, nodes: Tensor, y: Tensor, train: Tensor, val: Tensor) -> tuple[Tensor, ...]:
@@ -41,8 +43,13 @@ def label_scores(logits: Tensor, nodes: Tensor, y: Tensor, train: Tensor, val: T
     >>> label_scores(logits, torch.tensor([0, 1]), y, torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]))
     (tensor(1.), tensor(3.0486), tensor(0.))
     """
-    scores: Tensor = _LabelScores.apply(logits, nodes, y, train, val)
-    return scores.unbind()
+    if kernels_run_on(logits):
+        scores: Tensor = _LabelScores.apply(logits, nodes, y, train, val)
+        return scores.unbind()
+    rows = logits.detach().index_select(0, nodes)
+    right = rows.argmax(dim=1) == y
+    loss = (val * F.cross_entropy(rows, y, reduction="none")).sum()
+    return (right & (train > 0)).sum().to(loss.dtype), loss, (right & (val > 0)).sum().to(loss.dtype)
 
 
 class _LabelLoss(Operator):
@@ -50,11 +57,8 @@ class _LabelLoss(Operator):
 
     @staticmethod
     def forward(logits: Tensor, nodes: Tensor, y: Tensor, weight: Tensor) -> Tensor:
-        if kernels := kernels_for(logits, "label_loss"):
-            loss: Tensor = kernels.label_loss(logits, nodes, y, weight)
-            return loss
-        chosen = torch.log_softmax(_rows(logits, nodes), dim=-1).gather(-1, y.unsqueeze(-1)).squeeze(-1)
-        return -(weight * chosen).sum(dim=-1)
+        loss: Tensor = _kernels(logits).label_loss(logits, nodes, y, weight)
+        return loss
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -62,24 +66,12 @@ class _LabelLoss(Operator):
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None]:
-        logits, nodes, y, weight = ctx.saved_tensors
-        if kernels := kernels_for(logits, "label_loss"):
-            return kernels.label_loss_backward(gradient, logits, nodes, y, weight), None, None, None
-        rows = torch.softmax(_rows(logits, nodes), dim=-1)
-        rows.scatter_add_(-1, y.unsqueeze(-1), rows.new_full((), -1).expand(*y.shape, 1))
-        rows *= (weight * gradient.unsqueeze(-1)).unsqueeze(-1)
-        found = torch.zeros_like(logits)
-        if logits.dim() == 2:
-            return found.index_add_(0, nodes, rows), None, None, None
-        for run in range(logits.size(1)):
-            found[:, run].index_add_(0, nodes[run], rows[run])
-        return found, None, None, None
+        logits, *labels = ctx.saved_tensors
+        return _kernels(logits).label_loss_backward(gradient, logits, *labels), None, None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, logits: Tensor, *labels: Tensor) -> tuple[Tensor, int]:
-        runs = info.batch_size
-        by_run = (runs_first(x, dim, runs) for x, dim in zip(labels, in_dims[1:], strict=True))
-        return _LabelLoss.apply(runs_second(logits, in_dims[0], runs), *by_run), 0
+        return _LabelLoss.apply(*_by_run(info, in_dims, logits, labels)), 0
 
 
 class _LabelScores(Operator):
@@ -87,14 +79,8 @@ class _LabelScores(Operator):
 
     @staticmethod
     def forward(logits: Tensor, nodes: Tensor, y: Tensor, train: Tensor, val: Tensor) -> Tensor:
-        if kernels := kernels_for(logits, "label_loss"):
-            scores: Tensor = kernels.label_scores(logits, nodes, y, train, val)
-            return scores
-        rows = _rows(logits, nodes)
-        right = rows.argmax(dim=-1) == y
-        chosen = torch.log_softmax(rows, dim=-1).gather(-1, y.unsqueeze(-1)).squeeze(-1)
-        hits = ((right & (weight > 0)).sum(dim=-1).to(rows.dtype) for weight in (train, val))
-        return torch.stack([next(hits), -(val * chosen).sum(dim=-1), next(hits)])
+        scores: Tensor = _kernels(logits).label_scores(logits, nodes, y, train, val)
+        return scores
 
     @staticmethod
     def setup_context(ctx: Any, inputs: Any, output: Tensor) -> None:
@@ -102,13 +88,16 @@ class _LabelScores(Operator):
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, logits: Tensor, *labels: Tensor) -> tuple[Tensor, int]:
-        runs = info.batch_size
-        by_run = (runs_first(x, dim, runs) for x, dim in zip(labels, in_dims[1:], strict=True))
-        return _LabelScores.apply(runs_second(logits, in_dims[0], runs), *by_run), 1
+        return _LabelScores.apply(*_by_run(info, in_dims, logits, labels)), 1
 
 
-def _rows(logits: Tensor, nodes: Tensor) -> Tensor:
-    """The labelled nodes' logits, ``[l, c]`` or ``[runs, l, c]``."""
-    if logits.dim() == 2:
-        return logits.index_select(0, nodes)
-    return torch.stack([logits[:, run].index_select(0, nodes[run]) for run in range(logits.size(1))])
+def _by_run(info: Any, in_dims: Any, logits: Tensor, labels: tuple[Tensor, ...]) -> list[Tensor]:
+    runs = info.batch_size
+    by_run = [runs_first(x, dim, runs) for x, dim in zip(labels, in_dims[1:], strict=True)]
+    return [runs_second(logits, in_dims[0], runs), *by_run]
+
+
+def _kernels(logits: Tensor) -> Any:
+    kernels = kernels_for(logits, "label_loss")
+    assert kernels is not None
+    return kernels

@@ -109,6 +109,7 @@ class _Mix(Operator):
         s = torch.sigmoid(product[..., columns] + score_bias.squeeze(-1))
         k = product[..., columns + 1] + loop_bias.squeeze(-1) if loops else torch.zeros_like(s)
         flat = z.reshape(z.size(0), -1)
+        flat = flat if flat.stride(1) == 1 else flat.contiguous()  # once, for both products
         difference = structure.times(flat)
         hidden = features.times(flat)
         difference.sub_(hidden)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,9 @@ from torch import Tensor
 from simpgcn.data.sparse_product import Rows, rows_product
 from simpgcn.nn.batching import Operator, runs_first, runs_second
 from simpgcn.nn.kernels import kernels_for
+
+# So many numbers stay in a core's cache between the passes over them.
+CACHED = 1 << 17
 
 
 def pair_scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> Tensor:
@@ -73,13 +77,27 @@ class _PairScores(Operator):
 
 def _scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> tuple[Tensor, Tensor]:
     """The scores, and the signs of the differences they are made of."""
-    count, device = nodes.size(1), nodes.device
+    count, columns = nodes.size(1), hidden.size(1)
+    scores, signs = hidden.new_empty(count), hidden.new_empty(count, columns)
     both = nodes.T.reshape(-1)
-    starts = torch.arange(0, 2 * count + 1, 2, dtype=both.dtype, device=device)
-    weights = torch.tensor([1, -1], dtype=hidden.dtype, device=device).repeat(count)
-    difference = rows_product(Rows(both, starts, weights, hidden.size(0)), hidden)
-    signs = difference.sign()
-    return difference.abs_() @ weight, signs
+    chunk = max(1, min(count, CACHED // max(1, columns)))
+    starts, weights = _differences(chunk, nodes.dtype, hidden.dtype, nodes.device)
+    for first in range(0, count, chunk):
+        last = min(first + chunk, count)
+        rows = Rows(
+            both[2 * first : 2 * last], starts[: last - first + 1], weights[: 2 * (last - first)], hidden.size(0)
+        )
+        difference = rows_product(rows, hidden)
+        torch.sign(difference, out=signs[first:last])
+        torch.mv(difference.abs_(), weight, out=scores[first:last])
+    return scores, signs
+
+
+@lru_cache(4)
+def _differences(count: int, index: torch.dtype, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+    """Where the rows of a matrix of so many differences start, and its values: 1 and -1 in each."""
+    starts = torch.arange(0, 2 * count + 1, 2, dtype=index, device=device)
+    return starts, torch.tensor([1, -1], dtype=dtype, device=device).repeat(count)
 
 
 def _pull(n: int, nodes: Tensor, gradient: Tensor, signs: Tensor) -> Tensor:

@@ -103,7 +103,7 @@ class SimPGCN(nn.Module):
 
         Hidden states are as the next layer sees them, after dropout.
         """
-        return self.states_after(*self.first_layer(*arguments))
+        return self.states_after(*self.first_layer(*arguments), training=self.training)
 
     def first_layer(self, x: Tensor | SparseMatrix, *graphs: Any) -> tuple[LayerState, SparseMatrix, SparseMatrix]:
         """The first layer's state before dropout, and the two normalised graphs, of the arguments of :meth:`forward`.
@@ -114,12 +114,14 @@ class SimPGCN(nn.Module):
         structure, features = propagations(*graphs, num_nodes=x.size(0), dtype=self.convs[0].weight.dtype)
         return self._layer(0, x, structure, features), structure, features
 
-    def states_after(self, first: LayerState, structure: SparseMatrix, features: SparseMatrix) -> list[LayerState]:
-        """Every layer's state, given the first's."""
-        states = [self._dropped(0, first)]
+    def states_after(
+        self, first: LayerState, structure: SparseMatrix, features: SparseMatrix, *, training: bool
+    ) -> list[LayerState]:
+        """Every layer's state, given the first's; with dropout where ``training``."""
+        states = [self._dropped(0, first, training)]
         for layer in range(1, len(self.convs)):
             state = self._layer(layer, states[-1].hidden, structure, features)
-            states.append(self._dropped(layer, state))
+            states.append(self._dropped(layer, state, training))
         return states
 
     def _layer(
@@ -130,10 +132,10 @@ class SimPGCN(nn.Module):
             state = state._replace(hidden=torch.relu(state.hidden))
         return state
 
-    def _dropped(self, layer: int, state: LayerState) -> LayerState:
+    def _dropped(self, layer: int, state: LayerState, training: bool) -> LayerState:
         if layer + 1 == len(self.convs):
             return state
-        return state._replace(hidden=dropout(state.hidden, self.dropout, self.training))
+        return state._replace(hidden=dropout(state.hidden, self.dropout, training))
 
     def trust(self, states: list[LayerState]) -> Tensor:
         """How each node mixed its sources in each layer, ``[n, layers, 3]``; see :meth:`SimPConv.trust`."""

@@ -92,8 +92,8 @@ class Objective(nn.Module):
         if isinstance(model, SimPGCN):
             first = model.first_layer(*inputs)  # for both: the dropout comes after it
             with torch.no_grad():
-                evaluated = model.eval().states_after(*first)[-1].hidden
-            states = model.train().states_after(*first)
+                evaluated = model.states_after(*first, training=False)[-1].hidden
+            states = model.states_after(*first, training=True)
             logits, hidden = states[-1].hidden, states[0].hidden
         else:
             with torch.no_grad():
