@@ -1,7 +1,8 @@
-"""The kernels against the operators' torch code, in Triton's interpreter where there is no GPU."""
+"""The kernels against the operators' torch code: those for CUDA in Triton's interpreter where there is no GPU."""
 
 from __future__ import annotations
 
+import shutil
 from importlib import import_module
 
 import numpy as np
@@ -10,13 +11,14 @@ import torch
 
 from simpgcn.nn import label_loss, mixing, pair_scores
 from simpgcn.nn.dropout import _mask, scale, threshold
+from simpgcn.nn.kernels.cpu import is_built
 from simpgcn.nn.randomness import _permuted, half_keys, seed_key
 from simpgcn.nn.sparse_matrix import SparseMatrix
 from simpgcn.training.adam import BETAS, EPSILON, Adam, AdamSettings
 
-pytest.importorskip("triton")
-
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+# In which room of kernels, and on what device they run.
+BOTH = pytest.mark.parametrize(("room", "device"), [("cuda", DEVICE), ("cpu", "cpu")])
 RUNS = 2
 KEYS = torch.tensor([seed_key(0), seed_key(5) + 3])
 
@@ -28,12 +30,25 @@ def seeded():
         yield
 
 
-def kernels_of(name):
-    return import_module(f"simpgcn.nn.kernels.{name}")
+@pytest.fixture(autouse=True)
+def operators_without_kernels(monkeypatch):
+    monkeypatch.setattr("simpgcn.nn.kernels.is_built", lambda: False)
 
 
-def here(*tensors):
-    return tuple(x.to(DEVICE) for x in tensors)
+def kernels_of(name, room="cuda"):
+    if room == "cuda":
+        pytest.importorskip("triton")
+    elif not is_built():
+        pytest.skip("needs the library that a C compiler makes")
+    return import_module(f"simpgcn.nn.kernels.{room}.{name}")
+
+
+def here(*tensors, device=DEVICE):
+    return tuple(x.to(device) for x in tensors)
+
+
+def test_a_compiler_makes_the_library():
+    assert is_built() or shutil.which("cc") is None
 
 
 def random_matrix(rows, columns):
@@ -42,24 +57,26 @@ def random_matrix(rows, columns):
     return SparseMatrix(dense)
 
 
+@BOTH
 @pytest.mark.parametrize(("total", "count"), [(1, 1), (5, 5), (1000, 300)])
-def test_draw(total, count):
-    kernels = kernels_of("randomness")
-    drawn = kernels.draw(KEYS.to(DEVICE), 2, total, count).cpu()
+def test_draw(total, count, room, device):
+    kernels = kernels_of("randomness", room)
+    drawn = kernels.draw(KEYS.to(device), 2, total, count).cpu()
     for run in range(RUNS):
         assert drawn[run].tolist() == _permuted(np.arange(count), half_keys(int(KEYS[run]), 2), total).tolist()
 
 
+@BOTH
 @pytest.mark.parametrize("p", [0.5, 0.3])
 @pytest.mark.parametrize("width", [1, 7, 300])
-def test_dropout(p, width):
-    kernels = kernels_of("dropout")
+def test_dropout(p, width, room, device):
+    kernels = kernels_of("dropout", room)
     x = torch.rand(11, RUNS, width)
-    dropped = kernels.dropout(x.to(DEVICE), KEYS.to(DEVICE), 1, threshold(p), scale(p)).cpu()
+    dropped = kernels.dropout(x.to(device), KEYS.to(device), 1, threshold(p), scale(p)).cpu()
     for run in range(RUNS):
         mask = _mask(int(KEYS[run]), 1, p, (11, width), torch.float32)
         torch.testing.assert_close(dropped[:, run], x[:, run] * mask)
-    alone = kernels.dropout(x[:, 1].contiguous().to(DEVICE), KEYS[1].to(DEVICE), 1, threshold(p), scale(p)).cpu()
+    alone = kernels.dropout(x[:, 1].contiguous().to(device), KEYS[1].to(device), 1, threshold(p), scale(p)).cpu()
     assert torch.equal(alone, dropped[:, 1])
 
 
@@ -78,40 +95,69 @@ def test_product_with_rows_whole_and_in_pieces(transposed, piece, monkeypatch):
     assert (kernels.rows_of(matrix.to(DEVICE), transposed).pieces is None) == (piece == 64)
 
 
+@BOTH
+@pytest.mark.parametrize("columns", [1, 3, 5, 16, 21, 130, 200])
 @pytest.mark.parametrize("loops", [0, 1])
-def test_mix(loops):
-    kernels = kernels_of("mixing")
+def test_mix(loops, columns, room, device):
+    kernels = kernels_of("mixing", room)
     structure, features = random_matrix(9, 9), random_matrix(9, 9)
-    product, bias = torch.randn(9, RUNS, 5 + 1 + loops), torch.randn(RUNS, 5)
+    product, bias = torch.randn(9, RUNS, columns + 1 + loops), torch.randn(RUNS, columns)
     scores, gamma = torch.randn(RUNS, 1), torch.rand(RUNS)
     loop_bias = torch.randn(RUNS, 1) if loops else torch.zeros(RUNS, 1)
     arguments = scores, loop_bias, gamma, bias
     expected = mixing._Mix.forward(product, structure, features, *arguments, True)
-    there = structure.to(DEVICE), features.to(DEVICE)
-    for ours, theirs in zip(kernels.mix(product.to(DEVICE), *there, *here(*arguments)), expected, strict=True):
+    there = structure.to(device), features.to(device)
+    for ours, theirs in zip(
+        kernels.mix(product.to(device), *there, *here(*arguments, device=device)), expected, strict=True
+    ):
         torch.testing.assert_close(ours.cpu(), theirs)
     _, s, k, difference = expected
-    hidden, s_bar, k_bar = torch.randn(9, RUNS, 5), torch.randn(9, RUNS), torch.randn(9, RUNS)
+    hidden, s_bar, k_bar = torch.randn(9, RUNS, columns), torch.randn(9, RUNS), torch.randn(9, RUNS)
     saved = mixing.Saved(structure, features, product, s, k, difference, gamma, bias)
-    saved_there = mixing.Saved(*there, *here(*saved[2:]))
+    saved_there = mixing.Saved(*there, *here(*saved[2:], device=device))
     for more in ((None, None), (s_bar, k_bar)):
         gradient = mixing._gradient(hidden, saved, *more)
-        moved = [None if x is None else x.to(DEVICE) for x in more]
-        ours = kernels.mix_backward(hidden.to(DEVICE), saved_there, *moved)
+        moved = [None if x is None else x.to(device) for x in more]
+        ours = kernels.mix_backward(hidden.to(device), saved_there, *moved)
         torch.testing.assert_close(ours.cpu(), gradient)
 
 
-def test_pair_scores():
-    kernels = kernels_of("pair_scores")
-    hidden, nodes = torch.randn(9, RUNS, 21), torch.randint(0, 9, (RUNS, 2, 50))
-    weight, gradient = torch.randn(RUNS, 21), torch.randn(RUNS, 50)
+@BOTH
+@pytest.mark.parametrize("channels", [1, 21, 64, 130])
+def test_pair_scores(channels, room, device):
+    kernels = kernels_of("pair_scores", room)
+    hidden, nodes = torch.randn(9, RUNS, channels), torch.randint(0, 9, (RUNS, 2, 50))
+    weight, gradient = torch.randn(RUNS, channels), torch.randn(RUNS, 50)
     scores, signs = pair_scores._PairScores.forward(hidden, nodes, weight)
-    torch.testing.assert_close(kernels.pair_scores(*here(hidden, nodes, weight)).cpu(), scores)
+    torch.testing.assert_close(kernels.pair_scores(*here(hidden, nodes, weight, device=device)).cpu(), scores)
     pulls = [pair_scores._pull(9, *run) for run in zip(nodes, gradient, signs, strict=True)]
     pull = torch.stack(pulls, dim=1)
-    ours = kernels.pair_scores_backward(*here(gradient, hidden, nodes, weight))
+    ours = kernels.pair_scores_backward(*here(gradient, hidden, nodes, weight, device=device))
     for x, y in zip(ours, (pull * weight, (pull * hidden).sum(dim=0)), strict=True):
         torch.testing.assert_close(x.cpu(), y, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("columns", [6, 128])
+def test_on_a_cpu_any_number_of_threads_gives_the_same_bits(columns):
+    scores, pairs = kernels_of("mixing", "cpu"), kernels_of("pair_scores", "cpu")
+    structure, features = random_matrix(300, 300), random_matrix(300, 300)
+    product, learned = torch.randn(300, columns + 2), (torch.randn(1), torch.randn(1), torch.rand(()))
+    hidden, nodes, weight = torch.randn(300, columns), torch.randint(0, 300, (2, 500)), torch.randn(columns)
+    bias, gradient, before = torch.randn(columns), torch.randn(500), torch.get_num_threads()
+
+    def all_results():
+        mixed = scores.mix(product, structure, features, *learned, bias)
+        saved = mixing.Saved(structure, features, product, *mixed[1:], learned[2], bias)
+        backward = scores.mix_backward(hidden, saved, None, None)
+        return [*mixed, backward, *pairs.pair_scores_backward(gradient, hidden, nodes, weight)]
+
+    try:
+        torch.set_num_threads(1)
+        alone = all_results()
+        torch.set_num_threads(3)
+        assert all(torch.equal(x, y) for x, y in zip(alone, all_results(), strict=True))
+    finally:
+        torch.set_num_threads(before)
 
 
 def labels_of(nodes, classes, count):

@@ -24,6 +24,12 @@ def seeded():
         yield
 
 
+@pytest.fixture(autouse=True, params=[True, False], ids=["kernels", "torch"])
+def with_and_without_the_library(request, monkeypatch):
+    if not request.param:
+        monkeypatch.setattr("simpgcn.nn.kernels.is_built", lambda: False)
+
+
 def random_matrix(rows, columns, density=0.3, dtype=torch.float64):
     dense = torch.rand(rows, columns, dtype=dtype)
     return SparseMatrix(dense * (torch.rand(rows, columns) < density))

@@ -1,4 +1,4 @@
-"""Dropout whose mask is a function of a key: cheap to draw, and not kept for the backward pass on a GPU."""
+"""Dropout whose mask is a function of a key: cheap to draw, and not kept for the backward pass by the kernels."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from simpgcn.nn.batching import Operator, runs_second
-from simpgcn.nn.kernels import kernels_for, kernels_run_on
+from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.randomness import current_key, half_keys, hash32
 
 
@@ -30,7 +30,7 @@ def dropout(x: Tensor, p: float, training: bool = True) -> Tensor:
     if p >= 1:
         return x * 0
     key = current_key(x.device)
-    if kernels_run_on(x):
+    if kernels_for(x, "dropout"):
         dropped: Tensor = _Fused.apply(x, key.value, key.next_call(), p)
         return dropped
     return x * _Mask.apply(key.value, key.next_call(), p, x.shape, x.dtype)
@@ -81,7 +81,7 @@ def _mask(key: int, call: int, p: float, shape: tuple[int, ...], dtype: torch.dt
 
 
 class _Fused(Operator):
-    """The same on CUDA, where the mask is drawn again for the backward pass: x is [n, ...] or [n, runs, ...]."""
+    """The same by kernels, where the mask is drawn again for the backward pass: x is [n, ...] or [n, runs, ...]."""
 
     @staticmethod
     def forward(x: Tensor, key: Tensor, call: int, p: float) -> Tensor:

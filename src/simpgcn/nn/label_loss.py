@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from simpgcn.nn.batching import Operator, runs_first, runs_second
-from simpgcn.nn.kernels import kernels_for, kernels_run_on
+from simpgcn.nn.kernels import kernels_for
 
 
 def label_loss(logits: Tensor, nodes: Tensor, y: Tensor, weight: Tensor) -> Tensor:
@@ -24,10 +24,11 @@ def label_loss(logits: Tensor, nodes: Tensor, y: Tensor, weight: Tensor) -> Tens
         y: Their classes, ``[l]``.
         weight: What each counts for, ``[l]``; it gets no gradient.
 
+    >>> import torch
     >>> round(float(label_loss(torch.zeros(3, 2), torch.tensor([1]), torch.tensor([0]), torch.ones(1))), 4)
     0.6931
     """
-    if kernels_run_on(logits):
+    if kernels_for(logits, "label_loss"):
         loss: Tensor = _LabelLoss.apply(logits, nodes, y, weight)
         return loss
     return (weight * F.cross_entropy(logits.index_select(0, nodes), y, reduction="none")).sum()
@@ -39,11 +40,12 @@ def label_scores(logits: Tensor, nodes: Tensor, y: Tensor, train: Tensor, val: T
     Arguments as in :func:`label_loss`, with a weight for each set; a node without weight is not of the set. Nothing
     here has a gradient.
 
+    >>> import torch
     >>> logits, y = torch.tensor([[0.0, 2.0], [3.0, 0.0]]), torch.tensor([1, 1])
     >>> label_scores(logits, torch.tensor([0, 1]), y, torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0]))
     (tensor(1.), tensor(3.0486), tensor(0.))
     """
-    if kernels_run_on(logits):
+    if kernels_for(logits, "label_loss"):
         scores: Tensor = _LabelScores.apply(logits, nodes, y, train, val)
         return scores.unbind()
     rows = logits.detach().index_select(0, nodes)

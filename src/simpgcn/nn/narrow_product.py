@@ -7,7 +7,7 @@ from typing import Any
 from torch import Tensor
 
 from simpgcn.nn.batching import Operator, runs_first, runs_second
-from simpgcn.nn.kernels import kernels_for, kernels_run_on
+from simpgcn.nn.kernels import kernels_for
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
 # Below about this many columns a CPU's matrix product is up to five times faster on the transposes.
@@ -23,7 +23,7 @@ def multiply(x: Tensor | SparseMatrix, weight: Tensor) -> Tensor:
     """
     if isinstance(x, SparseMatrix) or weight.size(-1) >= NARROW:
         return x @ weight
-    if kernels_run_on(x):
+    if kernels_for(x, "narrow_product"):
         product: Tensor = _Narrow.apply(x, weight)
         return product
     return (weight.T.contiguous() @ x.T).T  # contiguous, or the gradient is slow

@@ -75,7 +75,7 @@ class SparseMatrix:
         other._forget()
         other._order = self._order
         other.rows = {
-            transposed: self._rows(transposed)._replace(
+            transposed: self.laid_out(transposed)._replace(
                 values=(other.transpose if transposed else other.matrix).values()
             )
             for transposed in (False, True)
@@ -88,9 +88,14 @@ class SparseMatrix:
         >>> SparseMatrix(torch.tensor([[0.0, 2.0]])).times(torch.ones(1, 1), transposed=True).flatten().tolist()
         [0.0, 2.0]
         """
-        return rows_product(self._rows(transposed), x)
+        return rows_product(self.laid_out(transposed), x)
 
-    def _rows(self, transposed: bool) -> Rows:
+    def laid_out(self, transposed: bool) -> Rows:
+        """The rows of the matrix, or of its transpose, as products on a CPU read them.
+
+        >>> SparseMatrix(torch.eye(2)).laid_out(transposed=False).columns.tolist()
+        [0, 1]
+        """
         if transposed not in self.rows:
             self.rows[transposed] = rows_of(self.transpose if transposed else self.matrix)
         return self.rows[transposed]

@@ -24,7 +24,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
-from simpgcn.nn.kernels import kernels_run_on
+from simpgcn.nn.kernels import has_triton
 from simpgcn.nn.randomness import drawing_from, seed_key
 from simpgcn.nn.sparse_matrix import SparseMatrix
 from simpgcn.training.adam import Adam, AdamSettings
@@ -207,7 +207,7 @@ class _Replicas:
         """One step: as it is, or from its capture."""
         if self.graph is not None:
             self.graph.replay()
-        elif self.kind not in self.stepped or not kernels_run_on(self.parameters):
+        elif self.kind not in self.stepped or not (self.parameters.is_cuda and has_triton()):
             self._step()
             if self.trainers[0].method.replicable:
                 self.stepped.add(self.kind)

@@ -1,4 +1,5 @@
-"""The operators of :mod:`simpgcn.nn`, and Adam, as Triton kernels for CUDA, each in a module of the operator's name.
+"""The operators of :mod:`simpgcn.nn`, and Adam, as kernels: in Triton for CUDA, in C for a CPU, each in a module of the
+operator's name.
 
 A kernel does in one pass what the torch code of its operator does in several; the operators' modules have the
 equations. With several runs, what belongs to nodes is ``[n, runs, ...]`` and everything else ``[runs, ...]``.
@@ -15,35 +16,37 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-# The modules of this package; each needs Triton, and is imported on CUDA only.
+from simpgcn.nn.kernels.cpu import CPU_KERNELS, is_built
+
+# The modules in `cuda`; each needs Triton, and is imported on CUDA only. Some are in `cpu`, too.
 Name = Literal[
     "adam", "dropout", "label_loss", "mixing", "narrow_product", "pair_scores", "randomness", "sparse_matrix"
 ]
 
 
 def kernels_for(x: Tensor, name: Name) -> ModuleType | None:
-    """The kernels of this name if ``x`` is where they run; otherwise torch's own operations serve.
+    """The kernels of this name for ``x``, where there are some; otherwise torch's own operations serve.
 
-    >>> kernels_for(torch.zeros(1), "mixing") is None
+    >>> kernels_for(torch.zeros(1, dtype=torch.float64), "mixing") is None
     True
     """
-    return _kernels(name) if kernels_run_on(x) else None
-
-
-def kernels_run_on(x: Tensor) -> bool:
-    """Whether ``x`` is where the kernels run: a CUDA device with Triton.
-
-    >>> kernels_run_on(torch.zeros(1))
-    False
-    """
-    return x.is_cuda and x.dtype in (torch.float32, torch.int64) and _has_triton()
+    if x.dtype not in (torch.float32, torch.int64):
+        return None
+    if x.is_cuda:
+        return _kernels("cuda", name) if has_triton() else None
+    return _kernels("cpu", name) if x.device.type == "cpu" and name in CPU_KERNELS and is_built() else None
 
 
 @cache
-def _has_triton() -> bool:
+def has_triton() -> bool:
+    """Whether CUDA's kernels can be made.
+
+    >>> has_triton() in (True, False)
+    True
+    """
     return find_spec("triton") is not None
 
 
 @cache
-def _kernels(name: Name) -> ModuleType:
-    return import_module(f"simpgcn.nn.kernels.{name}")
+def _kernels(place: str, name: Name) -> ModuleType:
+    return import_module(f"simpgcn.nn.kernels.{place}.{name}")

@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from simpgcn.nn.kernels.randomness import call_offset, half_keys, hash32
+from simpgcn.nn.kernels.cuda.randomness import call_offset, half_keys, hash32
 
 
 @triton.jit

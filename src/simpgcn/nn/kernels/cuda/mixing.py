@@ -7,7 +7,7 @@ import triton
 import triton.language as tl
 from torch import Tensor
 
-from simpgcn.nn.kernels.sparse_matrix import NEIGHBORS, gathered, rows_of, warps
+from simpgcn.nn.kernels.cuda.sparse_matrix import NEIGHBORS, gathered, rows_of, warps
 from simpgcn.nn.mixing import Saved
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
