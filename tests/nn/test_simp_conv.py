@@ -29,12 +29,12 @@ def literal_layer(conv, h, a, a_f, *, published=False):
     second = inverse_root @ a_f @ inverse_root
     if conv.gate == "softmax":
         scores = torch.exp(h @ conv.gate_weight + conv.gate_bias)
-        w = 3 * scores / scores.sum(1, keepdim=True)
+        w = (1 + conv.self_loop_weight) * scores / scores.sum(1, keepdim=True)
         bias = 0 if conv.bias is None else conv.bias
         branches = [first @ h @ conv.weight + bias, second @ h @ conv.weight + bias, h @ conv.weight + bias]
         if published:
             branches = [torch.nn.functional.relu(branch) for branch in branches]
-        return sum(torch.diag(w[:, i]) @ branches[i] for i in range(3))
+        return sum(torch.diag(w[:, i]) @ branches[i] for i in range(3 if conv.self_loop_weight else 2))
     s = 1 / (1 + torch.exp(-(h @ conv.score_weight + conv.score_bias)))
     z = h @ conv.weight
     bias = 0 if conv.bias is None else conv.bias
@@ -102,7 +102,7 @@ def test_equals_the_dense_transcription(
     torch.testing.assert_close(out.double(), expected, atol=1e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize(("gate", "gamma"), [("scores", 0.0), ("scores", 0.7), ("softmax", 0.1)])
+@pytest.mark.parametrize(("gate", "gamma"), [("scores", 0.0), ("scores", 0.7), ("softmax", 0.1), ("softmax", 0.0)])
 @pytest.mark.parametrize("form", ["paper", "published"])
 def test_gradients_numerically(gate, gamma, form):
     torch.manual_seed(0)
@@ -156,18 +156,38 @@ def test_gamma_zero_has_no_self_loop_parameters():
     assert state.self_loops is None
 
 
-def test_the_softmax_gate_has_no_scores_and_starts_even():
+@pytest.mark.parametrize(("gamma", "structure_bias"), [(1.0, 0.0), (0.01, 2.0), (0.1, -3.0), (0.0, 2.0)])
+def test_the_softmax_gate_starts_as_the_scores_do(gamma, structure_bias):
+    options = {"self_loop_weight": gamma, "structure_bias": structure_bias}
+    scores, softmax = SimPConv(3, 2, **options), SimPConv(3, 2, gate="softmax", **options)
+    assert sorted(name for name, _ in softmax.named_parameters()) == ["bias", "gate_bias", "gate_weight", "weight"]
+    none = structure_propagation(torch.empty(2, 0, dtype=torch.long), 1)
+    nothing = torch.zeros(1, 3)  # of which W_g, w_s and w_K make nothing
+    trust = softmax.trust(softmax.state(nothing, none, none))
+    if gamma:
+        torch.nn.init.ones_(scores.self_loop_score_bias)  # K = 1
+    torch.testing.assert_close(trust, scores.trust(scores.state(nothing, none, none)))
+
+
+def test_the_softmax_gate_shares_out_what_the_scores_could_at_most():
     torch.manual_seed(0)
-    conv = SimPConv(3, 2, gate="softmax", self_loop_weight=1.0, structure_bias=2.0)
-    assert sorted(name for name, _ in conv.named_parameters()) == ["bias", "gate_bias", "gate_weight", "weight"]
-    state = conv.state(torch.rand(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
+    conv = SimPConv(3, 2, gate="softmax", self_loop_weight=0.5, structure_bias=2.0)
+    torch.nn.init.normal_(conv.gate_weight)
+    state = conv.state(torch.randn(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
     trust = conv.trust(state)
-    torch.testing.assert_close(trust.sum(1), torch.full((4,), 3.0))
-    torch.testing.assert_close(trust, torch.ones(4, 3), atol=0.05, rtol=0)
+    torch.testing.assert_close(trust.sum(1), torch.full((4,), 1.5))
     assert torch.equal(trust, torch.stack([state.structure_score, state.feature_score, state.self_loops], dim=1))
-    assert str(conv) == "SimPConv(3, 2, gate='softmax')"
+    assert str(conv) == "SimPConv(3, 2, self_loop_weight=0.5, gate='softmax')"
     with pytest.raises(SimPGCNError, match="scores or softmax"):
         SimPConv(3, 2, gate="hard")
+
+
+def test_the_softmax_gate_without_self_loops_has_two_branches():
+    conv = SimPConv(3, 2, gate="softmax", self_loop_weight=0.0)
+    state = conv.state(torch.rand(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
+    assert conv.gate_weight.shape == (3, 2)
+    assert state.self_loops is None
+    assert not conv.trust(state)[:, 2].any()
 
 
 def test_initial_values():

@@ -18,7 +18,7 @@ from simpgcn.robustness.attack_run import run_attack
 from simpgcn.robustness.attacks import ATTACKS, attacked, budget_of
 from simpgcn.robustness.flips import flip_edges, single_edges
 from simpgcn.robustness.prbcd import PRBCD
-from simpgcn.robustness.weighted_models import WeightedModel
+from simpgcn.robustness.weighted_models import WeightedGraph, WeightedModel
 from simpgcn.training import Trainer, prepare
 
 CPU = torch.device("cpu")
@@ -185,3 +185,27 @@ def test_prbcd_hurts_the_model_it_is_shown(small, model):
     assert F.cross_entropy(later, guess) > 1.05 * F.cross_entropy(before, guess)
     with pytest.raises(SimPGCNError, match="all at once"):
         list(attack.flips(40, torch.tensor([[0], [1]])))
+
+
+def test_weighted_graph_has_the_gradient_of_its_dense_form(small, monkeypatch):
+    monkeypatch.setattr("simpgcn.robustness.weighted_models.CHUNK", 100)
+    generator = torch.Generator().manual_seed(0)
+    index = torch.cat([small.edge_index, torch.tensor([[0, 119], [119, 0]])], dim=1)
+    weight = torch.rand(index.size(1), generator=generator, dtype=torch.float64) + 0.1
+    weight[-2:] = 1e-9  # sends nothing, and yet has a gradient
+    x, seen = (torch.randn(120, 4, generator=generator, dtype=torch.float64) for _ in range(2))
+
+    def sparse(weight, x):
+        return WeightedGraph(index, weight, 120) @ x
+
+    def dense(weight, x):
+        adjacency = torch.eye(120, dtype=x.dtype).index_put(tuple(index), weight, accumulate=True)
+        scale = adjacency.sum(dim=1).rsqrt()
+        return (scale[:, None] * adjacency * scale) @ x
+
+    gradients = []
+    for way in (sparse, dense):
+        given = [value.clone().requires_grad_() for value in (weight, x)]
+        gradients.append(torch.autograd.grad((seen * way(*given).square()).sum(), given))
+    for found, expected in zip(*gradients, strict=True):
+        torch.testing.assert_close(found, expected, atol=1e-6, rtol=1e-6)

@@ -24,12 +24,6 @@ class Text(NamedTuple):
     text: str
 
 
-class Code(NamedTuple):
-    """A line to type."""
-
-    text: str
-
-
 class Marked(NamedTuple):
     """A text with a colour."""
 
@@ -64,7 +58,7 @@ class Picture(NamedTuple):
     caption: str
 
 
-Block = Heading | Text | Code | Items | Table | Folded | Picture
+Block = Heading | Text | Items | Table | Folded | Picture
 
 MARKS = {"green": "🟢 ", "amber": "🟠 ", "red": "🔴 ", "none": ""}
 
@@ -83,7 +77,6 @@ th { background: var(--soft); }
 tr > :first-child { position: sticky; left: 0; background: var(--soft); white-space: normal; min-width: 6rem; }
 .green { background: var(--green); } .amber { background: var(--amber); } .red { background: var(--red); }
 li > span { padding: 0 0.2rem; border-radius: 3px; }
-pre { background: var(--soft); padding: 0.6rem; overflow-x: auto; }
 img { max-width: 100%; height: auto; background: #ffffff; border-radius: 6px; }
 details { margin: 0.8rem 0; } figure { margin: 1rem 0; } figcaption { font-size: 0.85rem; }
 """
@@ -109,8 +102,6 @@ def _markdown(block: Block) -> str:
             return f"{'#' * level} {text}"
         case Text(text):
             return _plain(text)
-        case Code(text):
-            return f"```\n{text}\n```"
         case Items(items):
             return "\n".join(f"* {_mark(item)}" for item in items)
         case Table(header, rows):
@@ -154,8 +145,6 @@ def _html(block: Block, folder: Path) -> str:
             return f"<h{level}>{escape(text)}</h{level}>"
         case Text(text):
             return f"<p>{escape(text)}</p>"
-        case Code(text):
-            return f"<pre>{escape(text)}</pre>"
         case Items(items):
             return "<ul>" + "".join(f"<li>{_span(item)}</li>" for item in items) + "</ul>"
         case Table(header, rows):

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from simpgcn.experiments.experiment import dataset_title
+from simpgcn.experiments.making import how_made
 from simpgcn.experiments.page_format import (
     Block,
-    Code,
     Folded,
     Heading,
     Items,
@@ -63,7 +63,7 @@ def page(tables: list[dict[str, Any]]) -> list[Block]:
     ]
     for table in tables:
         blocks += _experiment(table)
-    return [*blocks, *_made(tables)]
+    return [*blocks, *how_made(tables)]
 
 
 def _experiment(table: dict[str, Any]) -> list[Block]:
@@ -180,44 +180,6 @@ def _details(table: dict[str, Any]) -> Table:
         "verdict",
     ]
     return Table(header, rows)
-
-
-def _made(tables: list[dict[str, Any]]) -> list[Block]:
-    blocks: list[Block] = [Heading("How it was made", 2)]
-    seen: list[dict[str, Any]] = []
-    whole = {table["title"]: [table["made"], *table.get("made_before", [])] for table in tables}
-    for makings in whole.values():
-        seen += [made for made in makings if made not in seen]
-    for made in seen:
-        titles = ", ".join(title for title, makings in whole.items() if made in makings)
-        hardware = made["machine"]
-        gpu = f"{hardware['gpu']}, " if "gpu" in hardware else ""
-        blocks += [
-            Text(
-                f"{titles}: {made['trained']:,} runs trained in {_duration(made['seconds'])}"
-                + (f", {made['found']:,} found finished from before" if made["found"] else "")
-                + f". {gpu}{hardware['processor']}, {hardware['cores']} cores, {hardware['memory_gb']} GB. "
-                + ", ".join(f"{name} {version}" for name, version in made["versions"].items())
-                + (
-                    f"; source {made['git'][:12]}{'-dirty' if made['git'].endswith('-dirty') else ''}"
-                    if made["git"]
-                    else ""
-                )
-                + "."
-            ),
-            Code(made["command"]),
-        ]
-    return blocks
-
-
-def _duration(seconds: float) -> str:
-    return (
-        f"{seconds:.0f} s"
-        if seconds < 120
-        else f"{seconds / 60:.0f} min"
-        if seconds < 7200
-        else f"{seconds / 3600:.1f} h"
-    )
 
 
 def _number(value: float, digits: int | None) -> str:

@@ -31,8 +31,7 @@ from simpgcn.nn.sparse_matrix import SparseMatrix
 @dataclass(frozen=True)
 class SimPGCNSettings:
     """The settings of ``simpgcn``, in the paper's symbols: γ ``self_loop_weight``, b_s ``structure_bias``,
-    λ ``pretext_weight``, m ``pretext_neighbors``; ``pretext_samples`` pairs are drawn afresh each epoch. The
-    ``softmax`` gate has no use for γ and b_s.
+    λ ``pretext_weight``, m ``pretext_neighbors``; ``pretext_samples`` pairs are drawn afresh each epoch.
     """
 
     hidden_channels: int = 128

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple, get_args
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch_geometric.nn.inits import glorot
 
 from simpgcn.errors import SimPGCNError
@@ -22,7 +24,7 @@ class LayerState(NamedTuple):
 
     ``hidden`` is ``[n, out_channels]``, ``structure_score`` (the paper's s) and ``self_loops`` (K) are
     ``[n]``; ``self_loops`` is None when γ = 0, where they are not computed. Of a softmax gate they are the first and
-    the last weight, and ``feature_score`` is the one between them, which is 1 - s otherwise, and not computed.
+    the last weight, and ``feature_score`` is the second, which is 1 - s otherwise, and not computed.
     :meth:`SimPConv.trust` makes the three weights of it.
     """
 
@@ -50,8 +52,12 @@ class SimPConv(nn.Module):
     With ``gate="softmax"`` one softmax weighs the three branches against each other, in place of
     :math:`\mathbf{s}`, :math:`1 - \mathbf{s}` and :math:`\gamma\mathbf{K}`:
 
-    .. math:: [\mathbf{w}_1 \,|\, \mathbf{w}_2 \,|\, \mathbf{w}_3] = 3 \, \mathrm{softmax}(\mathbf{H}\mathbf{W}_g
-              + \mathbf{b}_g)
+    .. math:: [\mathbf{w}_1 \,|\, \mathbf{w}_2 \,|\, \mathbf{w}_3] = (1 + \gamma) \, \mathrm{softmax}(
+              \mathbf{H}\mathbf{W}_g + \mathbf{b}_g), \qquad \text{initially }
+              \mathbf{b}_g = \log \, [\mathrm{sigmoid}(b_s), 1 - \mathrm{sigmoid}(b_s), \gamma]
+
+    so that both gates start with the same weights, the softmax's small :math:`\mathbf{W}_g` and the paper's
+    :math:`\mathbf{K} \approx 1` granted.
 
     Args:
         in_channels: Size of each input row.
@@ -62,8 +68,7 @@ class SimPConv(nn.Module):
             numbers need it: on Actor it is worth more than a point.
         activate_branches: Apply a ReLU to each branch before mixing, as the published code does. In the
             paper's form the ReLU follows the sum, and is the model's business.
-        gate: ``scores``, the paper's, or ``softmax``, which has no use for ``self_loop_weight`` and
-            ``structure_bias``.
+        gate: ``scores``, the paper's, or ``softmax``.
 
     Shapes:
         - ``x``: ``[n, in_channels]``, a tensor or a :class:`SparseMatrix`;
@@ -101,8 +106,9 @@ class SimPConv(nn.Module):
         self.gamma: Tensor
         self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
         if gate == "softmax":
-            self.gate_weight = nn.Parameter(torch.empty(in_channels, 3))
-            self.gate_bias = nn.Parameter(torch.empty(3))
+            branches = 3 if self_loop_weight else 2
+            self.gate_weight = nn.Parameter(torch.empty(in_channels, branches))
+            self.gate_bias = nn.Parameter(torch.empty(branches))
         else:
             self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
             self.score_bias = nn.Parameter(torch.empty(1))
@@ -117,14 +123,17 @@ class SimPConv(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1), W_g a hundredth of that; set b_s as given,
-        b, b_K and b_g to 0.
+        b_g to what it and γ say, b and b_K to 0.
         """
         glorot(self.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         if self.gate == "softmax":
             nn.init.uniform_(self.gate_weight, -0.01, 0.01)
-            nn.init.zeros_(self.gate_bias)
+            graph, loops = torch.tensor(float(self.structure_bias)), self.self_loop_weight
+            shares = [F.logsigmoid(graph), F.logsigmoid(-graph), *([math.log(loops)] if loops else [])]
+            with torch.no_grad():
+                self.gate_bias.copy_(torch.tensor(shares))
             return
         nn.init.uniform_(self.score_weight, -1, 1)
         nn.init.constant_(self.score_bias, self.structure_bias)
@@ -172,10 +181,12 @@ class SimPConv(nn.Module):
     def _softmax(self, product: Tensor, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The branches weighed by the softmax gate."""
         z = product[:, : self.out_channels]
-        weights = 3 * torch.softmax(product[:, self.out_channels :] + self.gate_bias, dim=1)
-        on_structure, on_features, on_itself = weights.unbind(dim=1)
+        shares = torch.softmax(product[:, self.out_channels :] + self.gate_bias, dim=1)
+        on_structure, on_features, *loops = ((1 + self.gamma.to(z.dtype)) * shares).unbind(dim=1)
         hidden = self._branch(structure @ z, on_structure) + self._branch(features @ z, on_features)
-        return LayerState(hidden + self._branch(z, on_itself), on_structure, on_itself, on_features)
+        if not loops:
+            return LayerState(hidden, on_structure, None, on_features)
+        return LayerState(hidden + self._branch(z, loops[0]), on_structure, loops[0], on_features)
 
     def _branch(self, z: Tensor, weight: Tensor) -> Tensor:
         z = z if self.bias is None else z + self.bias
@@ -183,11 +194,11 @@ class SimPConv(nn.Module):
 
     def trust(self, state: LayerState) -> Tensor:
         """How each node weighed the given graph, its look-alikes and itself, ``[n, 3]``: s, 1 - s and γK, or the
-        softmax gate's weights, which sum to 3.
+        softmax gate's weights, which sum to 1 + γ.
 
-        >>> conv, eye = SimPConv(4, 2, gate="softmax"), SparseMatrix(torch.eye(1))
+        >>> conv, eye = SimPConv(4, 2, self_loop_weight=0.25, gate="softmax"), SparseMatrix(torch.eye(1))
         >>> conv.trust(conv.state(torch.zeros(1, 4), eye, eye)).tolist()
-        [[1.0, 1.0, 1.0]]
+        [[0.5, 0.5, 0.25]]
         """
         _, s, loops, features = state
         own = torch.zeros_like(s) if loops is None else loops
@@ -196,5 +207,6 @@ class SimPConv(nn.Module):
         return torch.stack([s, features, own], dim=1)
 
     def __repr__(self) -> str:
-        gate = f"self_loop_weight={self.self_loop_weight}" if self.gate == "scores" else f"gate={self.gate!r}"
-        return f"{type(self).__name__}({self.in_channels}, {self.out_channels}, {gate})"
+        gate = "" if self.gate == "scores" else f", gate={self.gate!r}"
+        sizes = f"{self.in_channels}, {self.out_channels}"
+        return f"{type(self).__name__}({sizes}, self_loop_weight={self.self_loop_weight}{gate})"

@@ -6,11 +6,17 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.autograd.function import once_differentiable
 
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.baselines.first_layer import linear
 from simpgcn.nn.simp_gcn import SimPGCN
 from simpgcn.nn.sparse_matrix import SparseMatrix
+
+# An attack looks at many pairs at once, most of them with a weight so small that no message shows it.
+SILENT = 1e-6
+# Pairs whose gradient is taken at once.
+CHUNK = 1 << 14
 
 
 class WeightedGraph:
@@ -18,7 +24,8 @@ class WeightedGraph:
 
     .. math:: \tilde{\mathbf{D}}^{-1/2} (\mathbf{A} + \mathbf{I}) \tilde{\mathbf{D}}^{-1/2}
 
-    Unlike :class:`SparseMatrix`, ``graph @ x`` is differentiable in the weights as well, degrees included.
+    Unlike :class:`SparseMatrix`, ``graph @ x`` is differentiable in the weights as well, degrees included. Pairs of
+    next to no weight send nothing, but have a gradient.
 
     >>> weight = torch.ones(2, requires_grad=True)
     >>> (WeightedGraph(torch.tensor([[0, 1], [1, 0]]), weight, 2) @ torch.tensor([[2.0], [4.0]])).sum().backward()
@@ -30,11 +37,35 @@ class WeightedGraph:
         self.rows, self.columns = edge_index
         degree = edge_weight.new_ones(num_nodes).index_add(0, self.rows, edge_weight)
         scale = degree.rsqrt()
-        self.weight = (scale[self.rows] * edge_weight * scale[self.columns]).unsqueeze(1)
+        self.weight = scale[self.rows] * edge_weight * scale[self.columns]
         self.loops = (scale * scale).unsqueeze(1)
 
     def __matmul__(self, x: Tensor) -> Tensor:
-        return (self.loops * x).index_add(0, self.rows, self.weight * x.index_select(0, self.columns))
+        messages: Tensor = _Messages.apply(self.rows, self.columns, self.weight, x)
+        return self.loops * x + messages
+
+
+class _Messages(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, rows: Tensor, columns: Tensor, weight: Tensor, x: Tensor) -> Tensor:
+        ctx.save_for_backward(rows, columns, weight, x)
+        return _sent(rows, columns, weight, x)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, Tensor, Tensor]:
+        rows, columns, weight, x = ctx.saved_tensors
+        of_weight = [
+            (gradient.index_select(0, to) * x.index_select(0, of)).sum(dim=1)
+            for to, of in zip(rows.split(CHUNK), columns.split(CHUNK), strict=True)
+        ]
+        return None, None, torch.cat(of_weight), _sent(columns, rows, weight, gradient)
+
+
+def _sent(rows: Tensor, columns: Tensor, weight: Tensor, x: Tensor) -> Tensor:
+    heard = weight > SILENT
+    rows, columns, weight = rows[heard], columns[heard], weight[heard].unsqueeze(1)
+    return torch.zeros_like(x).index_add_(0, rows, weight * x.index_select(0, columns))
 
 
 class WeightedModel(nn.Module):
