@@ -5,11 +5,11 @@ the graph. Meta-Self's loss is that of the unlabelled nodes, under the labels th
 graph; Meta-Train's is that of the labelled ones.
 
 The published attacked graphs come from the same steps: words as they are, 100 steps of 0.1 with momentum 0.9 from new
-weights for every flip, no degree test. They are a separate draw for every rate, and share few flips with one another.
+weights for every flip, no degree test. Each rate was made anew, as it seems from one and the same seed: they
+share few flips, but more than ours of different seeds do.
 
-Draws differ in which class's nodes they tie to which class's labelled ones, and so in strength: with a fifth of Cora's
-edges flipped a GCN keeps from 54 to 62. An attacker who knows validation labels makes several and keeps the one that
-validates worst; ``benchmarks/attack_strength.py`` does.
+Draws differ in strength: with a fifth of Cora's edges flipped a GCN keeps from 54 to 62. An attacker who knows
+validation labels makes several and keeps the one that validates worst; ``benchmarks/attack_strength.py`` does.
 """
 
 from __future__ import annotations
