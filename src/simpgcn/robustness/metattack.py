@@ -8,9 +8,8 @@ The published attacked graphs come from the same steps: words as they are, 100 s
 weights for every flip, no degree test. Each rate was made anew, as it seems from one and the same seed: they
 share few flips, but more than ours of different seeds do.
 
-Draws differ in which class's nodes they tie to which class's labelled ones, and so in strength: with a fifth of Cora's
-edges flipped a GCN keeps from 54 to 62. An attacker who knows validation labels makes several and keeps the one that
-validates worst; ``benchmarks/attack_strength.py`` does.
+Draws differ in strength: with a fifth of Cora's edges flipped a GCN keeps from 54 to 62. An attacker who knows
+validation labels makes several and keeps the one that validates worst; ``benchmarks/attack_strength.py`` does.
 """
 
 from __future__ import annotations
