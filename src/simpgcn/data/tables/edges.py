@@ -25,6 +25,8 @@ _ENDS = (
     ("u", "v"),
 )
 _BAD_WEIGHTS = 0.05
+# In terms of what weights are divided by: sums of degrees must not overflow in float32.
+_MOST_WEIGHT = 1e30
 
 
 class Edges(NamedTuple):
@@ -76,7 +78,7 @@ def read_edges(
     >>> edges.edge_index.tolist(), edges.dropped
     ([[0, 1], [1, 0]], {'unknown id': 1, 'listed again': 1})
     """
-    found = _Ends(IdIndex(ids), directed)
+    found = _Ends(IdIndex(ids), directed, weight_scale)
     stream = _opened(source, found.index, repairs)
     ends, weight_column = _columns(stream, weights)
     for batch in stream.batches:
@@ -84,7 +86,7 @@ def read_edges(
     if found.listed == 0:
         raise SimPGCNError(f"{stream.name} has a header but no rows: give it at least one edge")
     pa.default_memory_pool().release_unused()  # what is made of all edges needs the room
-    return found.edges(stream.name, weight_scale, repairs)
+    return found.edges(stream.name, repairs)
 
 
 def _opened(source: Any, index: IdIndex, repairs: list[str]) -> TableStream:
@@ -117,9 +119,10 @@ class _Ends:
     are.
     """
 
-    def __init__(self, index: IdIndex, directed: bool) -> None:
+    def __init__(self, index: IdIndex, directed: bool, weight_scale: float | None) -> None:
         self.index = index
         self.directed = directed
+        self.weight_scale = weight_scale
         self.keys = np.empty(0, np.int64)
         self.weights: np.ndarray | None = None
         self.listed = self.missing = self.unknown = self.badly_weighted = self.loops = 0
@@ -181,9 +184,15 @@ class _Ends:
                 f"{table}: the weight in row {self.listed + row + 1} is {parsed.numbers[row]:g}, but weights must be 0 "
                 f"or more: correct the column {name!r} or leave --weights out"
             )
+        if (parsed.numbers > _MOST_WEIGHT * (self.weight_scale or 1.0)).any():
+            row = int(np.nanargmax(parsed.numbers))
+            raise SimPGCNError(
+                f"{table}: the weight in row {self.listed + row + 1} is {parsed.numbers[row]:g}, too large to be added "
+                f"up: correct the column {name!r} or take its logarithm"
+            )
         return parsed.numbers
 
-    def edges(self, name: str, weight_scale: float | None, repairs: list[str]) -> Edges:
+    def edges(self, name: str, repairs: list[str]) -> Edges:
         if self.unknown == self.listed:
             raise SimPGCNError(
                 f"no id in {name} is the id of a node: its first are {examples(self.samples)}, those of the nodes "
@@ -201,7 +210,7 @@ class _Ends:
         again = self._take_once()
         scale, edge_weight = None, None
         if self.weights is not None:
-            scale = weight_scale or (float(self.weights.mean()) if self.weights.size else 1.0)
+            scale = self.weight_scale or (float(self.weights.mean()) if self.weights.size else 1.0)
             edge_weight = torch.from_numpy((self.weights / scale).astype(np.float32))
             edge_weight = edge_weight if self.directed else edge_weight.repeat(2)
             self.weights = None
