@@ -74,6 +74,7 @@ def main() -> None:
         "files_mb": round(files / MB, 1),
         "tensors_mb": round(found["tensors"] / MB, 1),
         "peak_mb": round(found["peak"] / MB, 1),
+        "peak_over_files": round(found["peak"] / files, 2),
         "peak_over_files_and_tensors": round(found["peak"] / (files + found["tensors"]), 2),
         "seconds": round(found["seconds"], 1),
         "simpgcn": VERSION,

@@ -194,7 +194,7 @@ def test_start_settings():
         "model.pretext_weight": 50,
     }
     many = start_settings(facts(label_rate=0.5), right(graph=300, look_alikes=200, mlp=150), poisoned=False)
-    assert [choice.value for choice in many] == [2, 0.01, 1]
+    assert [choice.value for choice in many] == [2, 0.1, 1]
     assert settings_of(graph=300, look_alikes=200, mlp=150, poisoned=True)["model.structure_bias"] == 0
     assert settings_of(graph=202, look_alikes=200, mlp=150)["model.structure_bias"] == 0
     assert settings_of(graph=202, look_alikes=200, mlp=203)["model.self_loop_weight"] == 0.1
@@ -392,4 +392,6 @@ def test_start_settings_are_as_good_as_the_general_ones():
     starts = json.loads((ROOT / "benchmarks/results/diagnose.json").read_text())["starts"]
     if not starts:
         pytest.skip("not measured yet: run benchmarks/diagnose.py on an idle machine")
-    assert sum(row["start"] - row["general"] for row in starts) > 0
+    for row in starts:
+        assert row["gain"] >= -2 * row["error"], row["graph"]
+    assert sum(row["gain"] for row in starts) > 0

@@ -19,7 +19,16 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.nn.pretext import Task
 from simpgcn.nn.simp_conv import Gate
 from simpgcn.nn.simp_gcn import Form
-from simpgcn.runs import read_config, read_history, read_model, write_config, write_history, write_model
+from simpgcn.runs import (
+    keep_search,
+    read_config,
+    read_history,
+    read_model,
+    search_cache,
+    write_config,
+    write_history,
+    write_model,
+)
 from simpgcn.training import (
     Epoch,
     Prediction,
@@ -164,6 +173,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         trainer.run(on_epoch)
         self._trainer = trainer
         self._graph = data
+        self._search_cache: bool | Path = True
         self.model_ = trainer.best_model()
         self.history_ = trainer.history
         self.val_accuracy_ = trainer.stopping.best
@@ -199,8 +209,9 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         self._check_fitted()
         check_width(known, self.n_features_in_)
         device = find_device(self.device)
+        cache = self.cache and self._search_cache
         return predict_new_nodes(
-            self.model_, known, new, self._config, device, temperature=self.temperature_, cache=self.cache
+            self.model_, known, new, self._config, device, temperature=self.temperature_, cache=cache
         )
 
     def predict(self, data: Data) -> np.ndarray:
@@ -235,6 +246,8 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         write_model(folder, self._trainer, self.temperature_)
         if self._graph.get("node_ids") is not None:
             write_own_graph(folder, self._graph)
+            if self.cache:
+                keep_search(folder, self._graph, self._config)
 
     @classmethod
     def load(cls, path: str | Path, *, device: str = "auto") -> SimPGCNClassifier:
@@ -251,6 +264,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         }
         loaded = cls(**{**settings, "device": device})
         loaded._config = config
+        loaded._search_cache = search_cache(folder)
         saved = read_model(folder, config)
         loaded.model_ = saved.model.to(find_device(device))
         loaded.temperature_ = saved.temperature

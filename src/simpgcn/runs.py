@@ -10,7 +10,8 @@
 ``report.html``            a page to look at, from ``simpgcn train`` and ``simpgcn report``
 =========================  ============================================================================
 
-A run on a user's own tables also holds their graph; see :mod:`simpgcn.data.own_graph`.
+A run on a user's own tables also holds their graph, see :mod:`simpgcn.data.own_graph`, and in ``similarity`` the search
+for its look-alikes; see :mod:`simpgcn.similarity.cache`.
 
 Nothing in it is pickled: a folder from a stranger is safe to open.
 """
@@ -37,7 +38,7 @@ from simpgcn.errors import SimPGCNError
 from simpgcn.files import replacing
 from simpgcn.nn.registry import find_method
 from simpgcn.prediction_table import prediction_table as prediction_table
-from simpgcn.training import Epoch, Trainer, load_graph
+from simpgcn.training import Epoch, Trainer, copy_search, load_graph
 
 RUN_FORMAT = 1
 
@@ -90,6 +91,18 @@ def run_graph(folder: Path) -> Data:
             f"{folder} was trained from Python on data of its own and does not hold it: use SimPGCNClassifier.load"
         )
     return load_graph(config)
+
+
+def keep_search(folder: Path, data: Data, config: Config) -> None:
+    """Let a folder with a graph of its own hold the search for its look-alikes, so that it is never made again."""
+    if has_own_graph(folder):
+        copy_search(data, config, folder / "similarity")
+
+
+def search_cache(folder: Path) -> bool | Path:
+    """Where the search for the look-alikes of a run's graph is kept, for what takes a ``cache``."""
+    kept = folder / "similarity"
+    return kept if kept.is_dir() else True
 
 
 def write_model(folder: Path, trainer: Trainer, temperature: float) -> None:

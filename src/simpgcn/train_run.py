@@ -88,7 +88,8 @@ def resume_run(
     if (folder / "metrics.json").is_file() and not runs.has_checkpoint(folder):
         raise SimPGCNError(f"{folder} is finished: there is nothing to resume")
     load = partial(runs.run_graph, folder)
-    return _raised(_run([config], [load], [lambda graph: folder], cache, on_similarity, on_epoch)[0])
+    kept = cache and runs.search_cache(folder)
+    return _raised(_run([config], [load], [lambda graph: folder], kept, on_similarity, on_epoch)[0])
 
 
 def train_runs(configs: Sequence[Config], folders: Sequence[Path]) -> list[FinishedRun | SimPGCNError]:
@@ -106,7 +107,7 @@ def _run(
     configs: Sequence[Config],
     loads: Sequence[Callable[[], Data]],
     find_folders: Sequence[Callable[[Data], Path]],
-    cache: bool,
+    cache: bool | Path,
     on_similarity: Callable[[float], None] | None,
     on_epoch: Callable[[Epoch], None] | None,
 ) -> list[FinishedRun | SimPGCNError]:
@@ -123,6 +124,8 @@ def _run(
         for find, graph in zip(find_folders, graphs, strict=True):
             folders.append(find(graph))
             stack.enter_context(_only_here(folders[-1]))
+            if cache is True:
+                runs.keep_search(folders[-1], graph, configs[0])
         stop = stack.enter_context(_interruptible())
         clocks = [
             _Clock(start, problem.similarity_seconds, len(trainers), runs.read_checkpoint(folder, trainer))

@@ -136,3 +136,13 @@ def test_a_fitted_classifier_keeps_the_users_graph(arrays, tmp_path):
     assert kept.x.equal(data.x)
     again = SimPGCNClassifier.load(tmp_path / "run", device="cpu")
     assert again.predict_proba(kept).shape == (40, 2)
+
+
+def test_scipy_without_edges_is_what_tables_without_edges_are(arrays):
+    x, y, _ = arrays
+    data = from_scipy(sparse.coo_array((40, 40)), x, y)
+    assert data.edge_index.shape == (2, 0)
+    assert data.edge_index.dtype == torch.long
+    nodes, _ = as_tables(arrays)
+    assert data.understood["warnings"] == load_tables(nodes, None, "kind").understood["warnings"]
+    assert "there are no edges: only look-alikes connect the nodes" in data.understood["warnings"]

@@ -137,9 +137,10 @@ def predict(
     check_width(data, saved.num_features)
     model = saved.model.to(chosen)
     answer: dict[str, Any] = {"run": str(run), "predictions": str(out)}
+    kept = cache and runs.search_cache(run)
     if nodes is None:
-        pairs = pretext_pairs(config)  # as in training, whose search may be in the cache
-        inputs, _ = model_inputs(data, config, chosen, pairs=pairs, cap_k=True, cache=cache)
+        pairs = pretext_pairs(config)  # as in training, whose search may be kept
+        inputs, _ = model_inputs(data, config, chosen, pairs=pairs, cap_k=True, cache=kept)
         table = runs.prediction_table(predict_nodes(model, inputs, saved.temperature), data)
     else:
         if data.get("preparation") is None:
@@ -148,7 +149,7 @@ def predict(
                 "nodes were: use SimPGCNClassifier.predict_new in Python"
             )
         new = load_new_nodes(nodes, edges, data, id=id, weights=weights)
-        found = predict_new_nodes(model, data, new, config, chosen, temperature=saved.temperature, cache=cache)
+        found = predict_new_nodes(model, data, new, config, chosen, temperature=saved.temperature, cache=kept)
         table = runs.prediction_table(found, new)
         answer["understood"] = new.understood
         if not json_output:

@@ -14,7 +14,7 @@ from torch_geometric.data import Data
 
 from simpgcn.data.features import from_scipy_csr
 from simpgcn.data.splits import apply_split
-from simpgcn.data.tables.edges import read_edges
+from simpgcn.data.tables.edges import no_edges, read_edges
 from simpgcn.data.tables.labels import read_labels
 from simpgcn.data.tables.load_tables import load_tables
 from simpgcn.data.tables.understood import describe
@@ -115,11 +115,11 @@ def from_scipy(
         raise SimPGCNError(f"labels and node_ids must have one value for each of the {count} nodes")
     found = read_labels(_label_values(labels), "labels")
     table = pa.table({"source": matrix.row, "target": matrix.col, "weight": np.asarray(matrix.data, dtype=float)})
-    weighted = bool((matrix.data != 1).any())
+    weights = "weight" if bool((matrix.data != 1).any()) else None
     repairs: list[str] = []
-    edges = read_edges(
-        table, pa.array(np.arange(count)), repairs, weights="weight" if weighted else None, directed=directed
-    )
+    edges = no_edges()
+    if matrix.nnz:
+        edges = read_edges(table, pa.array(np.arange(count)), repairs, weights=weights, directed=directed)
     data = Data(x=features, edge_index=edges.edge_index, y=found.y, num_nodes=count)
     if edges.edge_weight is not None:
         data.edge_weight = edges.edge_weight

@@ -8,7 +8,8 @@ from simpgcn.config import SimilaritySettings
 from simpgcn.diagnosis.checks import Checks
 from simpgcn.diagnosis.facts import Facts
 
-# The published settings with a heavy pretext task, Cora's and CiteSeer's, are for 5% and 4% of the nodes.
+# The published settings with a heavy pretext task, Cora's and CiteSeer's, and those that all but leave out a node's own
+# features, PubMed's too, are for 5% of the nodes or fewer.
 FEW_LABELS = 0.1
 
 
@@ -32,7 +33,7 @@ def start_settings(facts: Facts, checks: Checks | None, poisoned: bool) -> tuple
     {'model.structure_bias': 2, 'model.self_loop_weight': 0.01, 'model.pretext_weight': 50}
     """
     trusted = checks is not None and checks.lead("graph", "look-alikes").clear and not poisoned
-    choices = [_structure_bias(trusted, poisoned), _self_loop_weight(checks), _pretext_weight(trusted, facts)]
+    choices = [_structure_bias(trusted, poisoned), _self_loop_weight(checks, facts), _pretext_weight(trusted, facts)]
     if facts.k < SimilaritySettings().k:
         choices.append(Choice("similarity.k", facts.k, f"there are only {facts.nodes} nodes"))
     return tuple(choices)
@@ -47,13 +48,17 @@ def _structure_bias(trusted: bool, poisoned: bool) -> Choice:
     return Choice(name, 0, "links alone are not clearly ahead of look-alikes alone: begin half-way between them")
 
 
-def _self_loop_weight(checks: Checks | None) -> Choice:
+def _self_loop_weight(checks: Checks | None, facts: Facts) -> Choice:
     name = "model.self_loop_weight"
     if checks is None:
         return Choice(name, 0.1, "the middle of the paper's range, as nothing could be checked")
     best = max("graph", "look-alikes", key=checks.accuracy)
     if checks.lead(best, "mlp").clear:
-        return Choice(name, 0.01, "neighbours say clearly more than a node's own features: let them speak")
+        if facts.label_rate < FEW_LABELS:
+            return Choice(name, 0.01, "neighbours say clearly more than a node's own features: let them speak")
+        return Choice(
+            name, 0.1, "neighbours say more than a node's own features, but labels are enough to learn how much"
+        )
     own = checks.lead("mlp", best)
     if own.ahead > own.error:
         return Choice(name, 1, "a node's own features say more than its neighbours: let it keep them")

@@ -76,7 +76,7 @@ def read_run(folder: Path, *, cache: bool = True) -> RunRecord:
     metrics = runs.read_metrics(folder)
     config = runs.read_config(folder)
     table = _predictions(folder)
-    data = with_look_alikes(runs.run_graph(folder), config, cache=cache)
+    data = with_look_alikes(runs.run_graph(folder), config, cache=cache and runs.search_cache(folder))
     if data.num_nodes != table.num_rows:
         raise SimPGCNError(
             f"{folder}/predictions.parquet has {table.num_rows} nodes, but the graph of the run {data.num_nodes}: "
@@ -101,7 +101,7 @@ def read_run(folder: Path, *, cache: bool = True) -> RunRecord:
     )
 
 
-def with_look_alikes(data: Data, config: Config, *, cache: bool = True) -> Data:
+def with_look_alikes(data: Data, config: Config, *, cache: bool | Path = True) -> Data:
     """A graph with the feature graph of a configuration, answered from the cache where the training searched before.
 
     >>> from simpgcn.data import load_dataset

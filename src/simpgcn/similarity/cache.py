@@ -1,19 +1,21 @@
 """A cache of neighbour searches, addressed by content: same features and question, same file.
 
 The name of a dataset or the shape of its features never enter the address, so that another graph, another k
-or changed features can never be answered with an old file. Files appear whole or not at all, so processes
-may share the folder; the least recently used go first when it grows past its bound.
+or changed features can never be answered with an old file. Every file says what it should hold, so that a damaged
+one, or another's under its name, is searched anew. Files appear whole or not at all, so processes may share the
+folder; the least recently used go first when it grows past its bound.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import safetensors.torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from simpgcn.data.features import is_sparse
@@ -52,31 +54,71 @@ def cached_neighbors(
     (True, 1)
     """
     folder = data_home() / "similarity" if folder is None else folder
-    path = folder / f"{_address(x, k, farthest, seed)}.safetensors"
+    path = folder / _name(x, k, farthest, seed)
     try:
-        found = Neighbors(**safetensors.torch.load_file(path, device=str(x.device)))
+        found = _read(path, (x.size(0), k), (x.size(0), farthest))
         os.utime(path)
-        return found
-    except (OSError, RuntimeError, SafetensorError, TypeError):
+        return Neighbors(*(part.to(x.device) for part in found))
+    except (OSError, KeyError, RuntimeError, SafetensorError, TypeError, ValueError):
         pass  # not there, damaged, or removed by another process as it was opened: search, and write it anew
     found = nearest_neighbors(x, k, farthest=farthest, seed=seed, on_progress=on_progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as draft:
-            safetensors.torch.save_file({f: v.contiguous() for f, v in found._asdict().items()}, draft)
+            tensors = {name: tensor.cpu().contiguous() for name, tensor in found._asdict().items()}
+            safetensors.torch.save_file(tensors, draft, {"content": _content(path, Neighbors(**tensors))})
         _shrink(folder, max_bytes)
     except OSError:
         pass  # a full or read-only disk costs the next run its time, not this one its result
     return found
 
 
-def _address(x: Tensor, k: int, farthest: int, seed: int) -> str:
+def copy_search(x: Tensor, k: int, *, farthest: int = 0, seed: int = 0, to: Path) -> None:
+    """Give a folder of its own the answer that :func:`cached_neighbors` has on disk, if it has one.
+
+    >>> import tempfile, torch
+    >>> x, folder = torch.eye(4), Path(tempfile.mkdtemp())
+    >>> _ = cached_neighbors(x, 2)
+    >>> copy_search(x, 2, to=folder)
+    >>> len(list(folder.iterdir()))
+    1
+    """
+    path = to / _name(x, k, farthest, seed)
+    try:
+        to.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as draft:
+            shutil.copyfile(data_home() / "similarity" / path.name, draft)
+    except OSError:
+        pass  # the search is then made when it is needed
+
+
+def _read(path: Path, *shapes: tuple[int, int]) -> Neighbors:
+    with safe_open(path, framework="pt") as file:
+        found = Neighbors(*(file.get_tensor(name) for name in Neighbors._fields))
+        if file.metadata()["content"] != _content(path, found):
+            raise ValueError("its content is another's")
+    for rows, shape in zip((found.near, found.far), shapes, strict=True):
+        if rows.shape != shape or bool(((rows < 0) | (rows >= shape[0])).any()):
+            raise ValueError("it names rows that are not there")
+    return found
+
+
+def _content(path: Path, found: Neighbors) -> str:
+    """What tells this answer to the question that ``path`` is named by from any other."""
+    digest = hashlib.sha256(path.name.encode())
+    for part in found:
+        digest.update(f"{part.dtype} {tuple(part.shape)}".encode())
+        digest.update(part.numpy().view("uint8").data)
+    return digest.hexdigest()
+
+
+def _name(x: Tensor, k: int, farthest: int, seed: int) -> str:
     digest = hashlib.sha256(f"{VERSION} cosine {k} {farthest} {seed} {x.layout} {tuple(x.shape)}".encode())
     parts = (x.crow_indices(), x.col_indices(), x.values()) if is_sparse(x) else (x,)
     for part in parts:
         digest.update(str(part.dtype).encode())
         digest.update(part.detach().cpu().contiguous().numpy().view("uint8").data)
-    return digest.hexdigest()
+    return f"{digest.hexdigest()}.safetensors"
 
 
 def _shrink(folder: Path, max_bytes: int) -> None:

@@ -12,7 +12,7 @@ from torch_geometric.transforms import BaseTransform
 
 from simpgcn.data.features import Choice, binarize, compact
 from simpgcn.errors import SimPGCNError
-from simpgcn.similarity.cache import cached_neighbors
+from simpgcn.similarity.cache import cached_neighbors, copy_search
 from simpgcn.similarity.exact import Neighbors
 from simpgcn.similarity.neighbors import nearest_neighbors
 from simpgcn.similarity.pairs import similarity_pairs
@@ -84,8 +84,7 @@ class FeatureGraph(BaseTransform):
                 f"{self.pairs} most and least similar nodes were asked for the pretext task, but each of the {n} "
                 f"nodes has {n - 1} others: choose fewer"
             )
-        x = binarize(compact(data.x), self.binarize)
-        count = max(self.k, self.pairs)
+        x, count = self._question(data)
         if self.cache is False:
             found = nearest_neighbors(x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress)
         else:
@@ -99,6 +98,14 @@ class FeatureGraph(BaseTransform):
             pairs = similarity_pairs(found, self.pairs)
             data.pair_index, data.pair_similarity, data.pair_similar = pairs
         return data
+
+    def copy_search(self, data: Data, to: Path) -> None:
+        """Give a folder of its own the search for this graph that is in the cache; a ``cache`` to use elsewhere."""
+        x, count = self._question(data)
+        copy_search(x, count, farthest=self.pairs, seed=self.seed, to=to)
+
+    def _question(self, data: Data) -> tuple[Tensor, int]:
+        return binarize(compact(data.x), self.binarize), max(self.k, self.pairs)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(k={self.k}, pairs={self.pairs}, binarize={self.binarize!r})"

@@ -5,7 +5,16 @@ from simpgcn.training.epoch import Epoch
 from simpgcn.training.new_nodes import predict_new_nodes
 from simpgcn.training.objective import Labels, Objective
 from simpgcn.training.prediction import Prediction, predict
-from simpgcn.training.problem import Problem, find_device, load_graph, model_inputs, prepare, pretext_pairs, with_split
+from simpgcn.training.problem import (
+    Problem,
+    copy_search,
+    find_device,
+    load_graph,
+    model_inputs,
+    prepare,
+    pretext_pairs,
+    with_split,
+)
 from simpgcn.training.replicas import alike, how_many, train_together
 from simpgcn.training.stopping import EarlyStopping
 from simpgcn.training.trainer import Trainer
@@ -21,6 +30,7 @@ __all__ = [
     "Trainer",
     "alike",
     "calibrate",
+    "copy_search",
     "find_device",
     "how_many",
     "load_graph",

@@ -12,6 +12,7 @@ stay what they were, as do their hidden states and predictions. A new node's own
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -35,7 +36,7 @@ def predict_new_nodes(
     device: torch.device,
     *,
     temperature: float = 1.0,
-    cache: bool = True,
+    cache: bool | Path = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> Prediction:
     """What a trained model says of the nodes of ``new``, a row for each of them.
@@ -49,7 +50,8 @@ def predict_new_nodes(
         config: The configuration it was trained with.
         device: Where to compute.
         temperature: That of the probabilities.
-        cache: Keep the search for the known nodes' look-alikes on disk, as training does.
+        cache: Keep the search for the known nodes' look-alikes on disk, as training does; a folder, or True for the
+            data home's.
         on_progress: Called with the share of known nodes whose look-alikes are found, where they are searched again.
     """
     graph = with_new_nodes(known, new, config, device, cache=cache, on_progress=on_progress)
@@ -65,7 +67,7 @@ def with_new_nodes(
     config: Config,
     device: torch.device,
     *,
-    cache: bool = True,
+    cache: bool | Path = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> Data:
     """The known graph with the new nodes after its own, ready for a model's ``inputs``.

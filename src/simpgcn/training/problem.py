@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
@@ -102,7 +103,7 @@ def model_inputs(
     *,
     pairs: int = 0,
     cap_k: bool = False,
-    cache: bool = True,
+    cache: bool | Path = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> tuple[tuple[Any, ...], Data]:
     """The model's arguments for a graph, and the graph with its feature graph of these very features.
@@ -121,23 +122,26 @@ def with_feature_graph(
     *,
     pairs: int = 0,
     cap_k: bool = False,
-    cache: bool = True,
+    cache: bool | Path = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> Data:
     """A copy of the graph on a device, checked, with its feature graph if the model has use for one."""
     check_graph(data)
     data = on_device(data, device)
     if find_method(config.model_name).feature_graph:
-        n = data.x.size(0)
-        data = FeatureGraph(
-            min(config.similarity.k, n - 1) if cap_k else config.similarity.k,
-            pairs=pairs,
-            binarize=config.similarity.binarize,
-            seed=config.similarity.seed,
-            cache=cache,
-            on_progress=on_progress,
-        )(data)
+        k = min(config.similarity.k, data.x.size(0) - 1) if cap_k else config.similarity.k
+        data = _feature_graph(config, k, pairs=pairs, cache=cache, on_progress=on_progress)(data)
     return data
+
+
+def copy_search(data: Data, config: Config, to: Path) -> None:
+    """Give a folder of its own the search that :func:`prepare` left in the cache; a ``cache`` for what comes later."""
+    if find_method(config.model_name).feature_graph:
+        _feature_graph(config, config.similarity.k, pairs=pretext_pairs(config)).copy_search(data, to)
+
+
+def _feature_graph(config: Config, k: int, **options: Any) -> FeatureGraph:
+    return FeatureGraph(k, binarize=config.similarity.binarize, seed=config.similarity.seed, **options)
 
 
 def on_device(data: Data, device: torch.device) -> Data:
@@ -165,7 +169,7 @@ def prepare(
     data: Data,
     config: Config,
     *,
-    cache: bool = True,
+    cache: bool | Path = True,
     on_progress: Callable[[float], None] | None = None,
 ) -> Problem:
     """Check the graph, find its look-alikes and normalise its matrices.

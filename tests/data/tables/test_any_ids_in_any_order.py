@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from simpgcn.data.tables import load_tables
+from simpgcn.data.tables.edges import read_edges
 from simpgcn.data.tables.ids import IdIndex, as_ids
 
 TEXT = st.text(st.characters(codec="utf-8", exclude_categories=("Cs", "Cc")), min_size=1, max_size=8)
@@ -132,3 +133,13 @@ def test_edges_are_the_same_as_a_literal_reading():
     found = torch.zeros(20, 20)
     found[data.edge_index[0], data.edge_index[1]] = data.edge_weight
     torch.testing.assert_close(found, dense.float())
+
+
+def test_ends_of_two_types_are_looked_up_as_one():
+    ids = pa.array([7, 12, 30])
+    edges = read_edges(pa.table({"from": [7, 12, None], "to": ["12", "30", "7"]}), ids, [])
+    assert edges.edge_index.tolist() == [[0, 1, 1, 2], [1, 2, 0, 1]]
+    assert edges.dropped == {"missing id": 1}
+    with_unknown = []
+    read_edges(pa.table({"from": [7, 12], "to": ["12", "x"]}), ids, with_unknown)
+    assert with_unknown == ["the table of edges: edges with an id that no node has are dropped (1, first 'x' in row 2)"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,10 @@ import pyarrow.csv
 import pyarrow.parquet
 import pytest
 
-from simpgcn import runs
+from simpgcn import SimPGCNClassifier, runs
 from simpgcn.data.tables import load_new_nodes, load_tables
 from simpgcn.errors import SimPGCNError
+from simpgcn.similarity import cache, nearest_neighbors
 
 QUICK = ("--set", "training.epochs=3", "--set", "model.hidden_channels=8", "--set", "similarity.k=5", "--device", "cpu")
 ROWS = [(f"c{i}", 20 + i % 7, "Rome" if i % 3 else "Oslo", "" if i % 9 == 8 else "ab"[i % 2]) for i in range(40)]
@@ -182,3 +184,63 @@ def test_a_weighted_directed_run_predicts(simpgcn):
     assert code == 0
     assert "from a known node to a new one 1" in " ".join(out.split())
     assert runs.run_graph(Path("run")).edge_weight is not None
+
+
+@pytest.fixture
+def searches(monkeypatch, tmp_path):
+    """The searches of nodes among themselves that no file answered, with a cache of one's own."""
+    monkeypatch.setenv("SIMPGCN_DATA", str(tmp_path / "here"))
+    made = []
+
+    def counting(x, *args, **kwargs):
+        made.append(x.size(0))
+        return nearest_neighbors(x, *args, **kwargs)
+
+    monkeypatch.setattr(cache, "nearest_neighbors", counting)
+    return made
+
+
+def predicted(simpgcn) -> bytes:
+    assert simpgcn("predict", "run", "--nodes", "new.csv", "--edges", "new_edges.csv", "--out", "p.csv")[0] == 0
+    return Path("p.csv").read_bytes()
+
+
+def test_a_run_folder_holds_its_search(simpgcn, searches, tmp_path, monkeypatch):
+    assert simpgcn(*TRAIN)[0] == 0
+    assert searches == [40]
+    first = predicted(simpgcn)
+    (kept,) = Path("run/similarity").iterdir()
+    whole = kept.read_bytes()
+    monkeypatch.setenv("SIMPGCN_DATA", str(tmp_path / "elsewhere"))
+    assert predicted(simpgcn) == first
+    assert simpgcn("predict", "run", "--out", "known.csv")[0] == 0
+    assert searches == [40]
+    foreign = whole.replace(b'"content":"', b'"content":"0')[: len(whole)]
+    flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
+    for number, damaged in enumerate((whole[:50], foreign, flipped), start=2):
+        kept.write_bytes(damaged)
+        assert predicted(simpgcn) == first
+        assert searches == [40] * number
+        assert kept.read_bytes() == whole
+    assert predicted(simpgcn) == first
+    assert len(searches) == 4
+
+
+def test_an_older_run_folder_searches_as_before(simpgcn, searches):
+    assert simpgcn(*TRAIN)[0] == 0
+    first = predicted(simpgcn)
+    shutil.rmtree("run/similarity")
+    assert predicted(simpgcn) == first
+    assert searches == [40]
+
+
+def test_a_saved_classifier_holds_its_search(searches, tmp_path, monkeypatch):
+    data = load_tables("nodes.csv", "edges.csv", "kind")
+    new = load_new_nodes("new.csv", "new_edges.csv", data)
+    clf = SimPGCNClassifier(epochs=2, hidden_channels=8, k=5, device="cpu").fit(data)
+    clf.save("saved")
+    first = clf.predict_new(data, new).logits
+    monkeypatch.setenv("SIMPGCN_DATA", str(tmp_path / "elsewhere"))
+    again = SimPGCNClassifier.load("saved", device="cpu").predict_new(data, new).logits
+    np.testing.assert_array_equal(first, again)
+    assert searches == [40]

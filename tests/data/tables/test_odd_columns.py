@@ -87,3 +87,32 @@ def test_values_that_training_did_not_know_are_said():
         "1 values of 'age' such as 'seven' are no number, and taken as missing",
         "1 values of 'city' such as 'Bonn' were not there in training",
     ]
+
+
+@pytest.mark.parametrize("quote", ["", '"'])
+def test_a_text_as_long_as_a_book_is_read(tmp_path, quote):
+    texts = [f"plain words number {i} here and now {'xyz'[i % 3] * 3}" for i in range(12)]
+    texts[3] = "a very long book " * 20_000
+    rows = [f"n{i},{quote}{text}{quote},{'ab'[i % 2]}\n" for i, text in enumerate(texts)]
+    (tmp_path / "nodes.csv").write_text("id,note,kind\n" + "".join(rows))
+    found = load_tables(tmp_path / "nodes.csv", None, "kind")
+    same = load_tables(
+        pa.table({"id": [f"n{i}" for i in range(12)], "note": texts, "kind": ["a", "b"] * 6}), None, "kind"
+    )
+    torch.testing.assert_close(found.x, same.x)
+    assert found.preparation["columns"][0]["kind"] == "text"
+
+
+def test_weights_that_cannot_be_added_up_are_named():
+    edges = pa.table({"a": ["n0", "n0", "n3"], "b": ["n1", "n2", "n4"], "w": [1.0, 1.7e308, 1.7e308]})
+    with pytest.raises(SimPGCNError, match=r"the weight in row 2 is 1.7e\+308, too large .* the column 'w' or"):
+        load_tables(table(age=np.arange(12.0) ** 2), edges, "kind", weights="w")
+    edges = edges.set_column(2, "w", pa.array([1.0, 9e29, 9e29]))
+    known = load_tables(table(age=np.arange(12.0) ** 2), edges, "kind", weights="w")
+    assert known.edge_weight.sum().isfinite()
+    small = edges.set_column(2, "w", pa.array([1e-200, 3e-200, 2e-200]))
+    known = load_tables(table(age=np.arange(12.0) ** 2), small, "kind", weights="w")
+    assert known.edge_weight.max() == 1.5
+    new = pa.table({"id": ["m"], "age": [3.0]})
+    with pytest.raises(SimPGCNError, match="the weight in row 1 is 5, too large"):
+        load_new_nodes(new, pa.table({"a": ["m"], "b": ["n1"], "w": [5.0]}), known)

@@ -94,7 +94,7 @@ def homophily_and_chance(data: Data) -> tuple[float | None, float]:
     (0.5, 0.5555555555555556)
     """
     known = same = 0
-    for part in data.edge_index.split(1 << 20, dim=1):  # nothing of the edges' size twice
+    for part in data.edge_index.split(1 << 18, dim=1):  # nothing of the edges' size twice
         ends = data.y[part]
         labelled = (ends >= 0).all(dim=0)
         known += int(labelled.sum())

@@ -25,6 +25,8 @@ _ENDS = (
     ("u", "v"),
 )
 _BAD_WEIGHTS = 0.05
+# In terms of what weights are divided by: sums of degrees must not overflow in float32.
+_MOST_WEIGHT = 1e30
 
 
 class Edges(NamedTuple):
@@ -76,14 +78,15 @@ def read_edges(
     >>> edges.edge_index.tolist(), edges.dropped
     ([[0, 1], [1, 0]], {'unknown id': 1, 'listed again': 1})
     """
-    found = _Ends(IdIndex(ids))
+    found = _Ends(IdIndex(ids), directed, weight_scale)
     stream = _opened(source, found.index, repairs)
     ends, weight_column = _columns(stream, weights)
     for batch in stream.batches:
         found.add(batch, ends, weight_column, stream)
     if found.listed == 0:
         raise SimPGCNError(f"{stream.name} has a header but no rows: give it at least one edge")
-    return found.edges(stream.name, weight_scale, directed, repairs)
+    pa.default_memory_pool().release_unused()  # what is made of all edges needs the room
+    return found.edges(stream.name, repairs)
 
 
 def _opened(source: Any, index: IdIndex, repairs: list[str]) -> TableStream:
@@ -110,39 +113,60 @@ def _columns(stream: TableStream, weights: str | None) -> tuple[list[str], str |
 
 
 class _Ends:
-    """Both ends of the edges read so far, as rows of the nodes."""
+    """The edges read so far: a number for each that orders them by their ends, and its weight.
 
-    def __init__(self, index: IdIndex) -> None:
+    What has the size of all edges is never there twice: numbers and weights are kept in arrays that grow where they
+    are.
+    """
+
+    def __init__(self, index: IdIndex, directed: bool, weight_scale: float | None) -> None:
         self.index = index
-        self.parts: list[tuple[np.ndarray, np.ndarray]] = []
-        self.weights: list[np.ndarray] = []
-        self.listed = self.missing = self.unknown = self.badly_weighted = 0
+        self.directed = directed
+        self.weight_scale = weight_scale
+        self.keys = np.empty(0, np.int64)
+        self.weights: np.ndarray | None = None
+        self.listed = self.missing = self.unknown = self.badly_weighted = self.loops = 0
         self.first_unknown = ""
         self.samples: list[Any] = []
         self.decimal = ""
 
     def add(self, batch: pa.RecordBatch, ends: list[str], weights: str | None, stream: TableStream) -> None:
-        given = [as_ids(batch.column(name), from_text=stream.is_text) for name in ends]
-        rows = [self.index.rows(array) for array in given]
-        missing = given[0].is_null().to_numpy(zero_copy_only=False) | given[1].is_null().to_numpy(zero_copy_only=False)
-        unknown = ((rows[0] < 0) | (rows[1] < 0)) & ~missing
+        given = _alike([as_ids(batch.column(name), from_text=stream.is_text) for name in ends])
+        rows = self.index.rows(given).reshape(2, -1)
+        missing = given.is_null().to_numpy(zero_copy_only=False).reshape(2, -1).any(axis=0)
+        unknown = (rows < 0).any(axis=0) & ~missing
         if unknown.any() and not self.first_unknown:
             row = int(unknown.argmax())
-            end = 0 if rows[0][row] < 0 else 1
-            self.first_unknown = f"{given[end][row].as_py()!r} in row {self.listed + row + 1}"
+            end = 0 if rows[0, row] < 0 else 1
+            self.first_unknown = f"{given[end * len(missing) + row].as_py()!r} in row {self.listed + row + 1}"
         if not self.samples:
-            self.samples = given[0][:3].to_pylist()
+            self.samples = given[: len(missing)][:3].to_pylist()
         kept = ~(missing | unknown)
+        numbers = None
         if weights is not None:
-            usable = self._add_weights(whole(batch.column(weights)), weights, kept, stream.name)
+            numbers = self._numbers(whole(batch.column(weights)), weights, stream.name)
+            usable = numbers > 0
             self.badly_weighted += int((kept & ~usable).sum())
             kept &= usable
+        loops = kept & (rows[0] == rows[1])
+        kept &= ~loops
         self.listed += len(kept)
         self.missing += int(missing.sum())
         self.unknown += int(unknown.sum())
-        self.parts.append((rows[0][kept], rows[1][kept]))
+        self.loops += int(loops.sum())
+        self.keys = _longer(self.keys, self._keys(*rows[:, kept].astype(np.int64)))
+        if numbers is not None:
+            self.weights = _longer(np.empty(0) if self.weights is None else self.weights, numbers[kept])
 
-    def _add_weights(self, array: pa.Array, name: str, kept: np.ndarray, table: str) -> np.ndarray:
+    def _keys(self, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+        n = len(self.index.ids)
+        keys: np.ndarray = (
+            source * n + target if self.directed else np.minimum(source, target) * n + np.maximum(source, target)
+        )
+        return keys
+
+    def _numbers(self, array: pa.Array, name: str, table: str) -> np.ndarray:
+        """The weights of a batch, NaN where there is none."""
         if not self.decimal:
             wrong = {mark: int(parse_numbers(array, mark).wrong.sum()) for mark in (".", ",")}
             self.decimal = min(wrong, key=lambda mark: wrong[mark])
@@ -160,11 +184,15 @@ class _Ends:
                 f"{table}: the weight in row {self.listed + row + 1} is {parsed.numbers[row]:g}, but weights must be 0 "
                 f"or more: correct the column {name!r} or leave --weights out"
             )
-        usable = parsed.numbers > 0
-        self.weights.append(parsed.numbers[kept & usable])
-        return usable
+        if (parsed.numbers > _MOST_WEIGHT * (self.weight_scale or 1.0)).any():
+            row = int(np.nanargmax(parsed.numbers))
+            raise SimPGCNError(
+                f"{table}: the weight in row {self.listed + row + 1} is {parsed.numbers[row]:g}, too large to be added "
+                f"up: correct the column {name!r} or take its logarithm"
+            )
+        return parsed.numbers
 
-    def edges(self, name: str, weight_scale: float | None, directed: bool, repairs: list[str]) -> Edges:
+    def edges(self, name: str, repairs: list[str]) -> Edges:
         if self.unknown == self.listed:
             raise SimPGCNError(
                 f"no id in {name} is the id of a node: its first are {examples(self.samples)}, those of the nodes "
@@ -179,69 +207,75 @@ class _Ends:
             repairs.append(
                 f"{name}: edges with an id that no node has are dropped ({self.unknown}, first {self.first_unknown})"
             )
-        keys, weight, loops, again = self._once(directed)
-        edge_index = _both_ways(keys, len(self.index.ids), directed)
-        scale = None
-        if weight is not None:
-            weight = weight if directed else np.concatenate([weight, weight])
-            scale = weight_scale or (float(weight.mean()) if weight.size else 1.0)
+        again = self._take_once()
+        scale, edge_weight = None, None
+        if self.weights is not None:
+            scale = self.weight_scale or (float(self.weights.mean()) if self.weights.size else 1.0)
+            edge_weight = torch.from_numpy((self.weights / scale).astype(np.float32))
+            edge_weight = edge_weight if self.directed else edge_weight.repeat(2)
+            self.weights = None
         reasons = {
             "missing id": self.missing,
             "unknown id": self.unknown,
             "no weight above 0": self.badly_weighted,
-            "to itself": loops,
+            "to itself": self.loops,
             "listed again": again,
         }
         return Edges(
-            edge_index,
-            None if weight is None else torch.from_numpy((weight / scale).astype(np.float32)),
+            self._both_ways(),
+            edge_weight,
             scale,
             self.listed,
             {reason: count for reason, count in reasons.items() if count},
         )
 
-    def _once(self, directed: bool) -> tuple[np.ndarray, np.ndarray | None, int, int]:
-        """A sorted number for every edge, once each, with its weights added up."""
-        source, target = (np.concatenate([part[end] for part in self.parts]) for end in (0, 1))
-        self.parts.clear()
-        weight = np.concatenate(self.weights) if self.weights else None
-        other = source != target
-        loops = int(other.size - other.sum())
-        if loops:
-            source, target = source[other], target[other]
-            weight = None if weight is None else weight[other]
-        low, high = (source, target) if directed else (np.minimum(source, target), np.maximum(source, target))
-        del source, target
-        keys = low.astype(np.int64)
-        keys *= len(self.index.ids)
-        keys += high
-        del low, high
-        listed = keys.size
-        if weight is None:
-            keys.sort()
-            first = _firsts(keys)
-            return keys[first], None, loops, int(listed - first.sum())
-        # Also by weight, so that the sum does not depend on the order of the rows.
-        order = np.lexsort((weight, keys))
-        keys, weight = keys[order], weight[order]
-        first = _firsts(keys)
-        added = np.add.reduceat(weight, np.flatnonzero(first)) if keys.size else weight
-        return keys[first], added, loops, int(listed - first.sum())
+    def _take_once(self) -> int:
+        """Sort the edges, take each once with its weights added up, and say how many were listed again."""
+        listed = self.keys.size
+        if self.weights is None:
+            self.keys.sort()
+            self.keys = self.keys[_firsts(self.keys)]
+        else:
+            # Also by weight, so that the sum does not depend on the order of the rows.
+            order = np.lexsort((self.weights, self.keys))
+            self.keys, self.weights = self.keys[order], self.weights[order]
+            first = _firsts(self.keys)
+            if listed:
+                self.weights = np.add.reduceat(self.weights, np.flatnonzero(first))
+            self.keys = self.keys[first]
+        return int(listed - self.keys.size)
+
+    def _both_ways(self) -> Tensor:
+        """The ends of the edges; of undirected ones first one way round, then the other."""
+        n, count = len(self.index.ids), self.keys.size
+        edge_index = torch.empty(2, count if self.directed else 2 * count, dtype=torch.long)
+        source, target = edge_index.numpy()
+        keys = target[-count:] if count else target
+        keys[:] = self.keys
+        self.keys = np.empty(0, np.int64)  # gone before the rest of the edges is touched
+        np.floor_divide(keys, n, out=source[:count])
+        np.remainder(keys, n, out=target[:count])
+        if not self.directed:
+            source[count:], target[count:] = target[:count], source[:count]
+        return edge_index
+
+
+def _alike(ends: list[pa.Array]) -> pa.Array:
+    """Both ends one after the other, so that they are looked up at once."""
+    if ends[0].type != ends[1].type:
+        ends = [end.cast(pa.string()) for end in ends]
+    return pa.concat_arrays(ends)
+
+
+def _longer(array: np.ndarray, more: np.ndarray) -> np.ndarray:
+    """``array`` with ``more`` after it, grown where it is."""
+    size = array.size
+    array.resize(size + more.size, refcheck=False)
+    array[size:] = more
+    return array
 
 
 def _firsts(keys: np.ndarray) -> np.ndarray:
     first = np.ones(keys.size, dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
     return first
-
-
-def _both_ways(keys: np.ndarray, n: int, directed: bool) -> Tensor:
-    """The ends of the edges; of undirected ones first one way round, then the other."""
-    count = keys.size
-    edge_index = torch.empty(2, count if directed else 2 * count, dtype=torch.long)
-    source, target = edge_index.numpy()
-    np.floor_divide(keys, n, out=source[:count])
-    np.remainder(keys, n, out=target[:count])
-    if not directed:
-        source[count:], target[count:] = target[:count], source[:count]
-    return edge_index

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import pyarrow as pa
 from torch_geometric.data import Data
 
 from simpgcn.data.splits import SplitKind, apply_split
@@ -75,11 +76,15 @@ def load_tables(
             "nodes need features"
         )
     x = prepare_features(content, learned)
+    warnings = [*labels.warnings, *column_warnings(content, columns, labels)]
+    name, rows = table.name, table.content.num_rows
+    del table, content  # the edges need the room
+    pa.default_memory_pool().release_unused()
     found = no_edges() if edges is None else read_edges(edges, ids, repairs, weights=weights, directed=directed)
     data = Data(x=x, edge_index=found.edge_index, y=labels.y, num_nodes=len(ids))
     if found.edge_weight is not None:
         data.edge_weight = found.edge_weight
-    data = apply_split(data, table.name, split_kind, split)
+    data = apply_split(data, name, split_kind, split)
     _check_split(data, label)
     data.node_ids = ids
     data.class_names = labels.class_names
@@ -91,12 +96,11 @@ def load_tables(
         "weight_scale": found.weight_scale,
         "directed": directed,
     }
-    warnings = [*labels.warnings, *column_warnings(content, columns, labels)]
     data.understood = describe(
         data,
         found,
-        name=table.name,
-        rows=table.content.num_rows,
+        name=name,
+        rows=rows,
         id=id_column,
         label=label,
         columns=columns,

@@ -27,7 +27,7 @@ import pyarrow.compute as pc
 from scipy import sparse
 from torch import Tensor
 
-from simpgcn.data.features import compact, from_scipy_csr
+from simpgcn.data.features import stack_columns
 from simpgcn.data.tables.column_kinds import Column
 from simpgcn.data.tables.text_words import learn_words, word_features
 from simpgcn.data.tables.values import Parsed, parse_dates, parse_numbers, whole, without_missing_marks
@@ -65,11 +65,10 @@ def prepare_features(table: pa.Table, learned: Sequence[dict[str, Any]]) -> Tens
             f"the table of nodes has no column {missing[0]!r}, which the model was trained with: it has "
             f"{', '.join(table.column_names)}"
         )
-    blocks = [_block(whole(table[column["name"]]), column) for column in learned]
-    return compact(from_scipy_csr(sparse.hstack(blocks, format="csr", dtype=np.float32)))
+    return stack_columns([_block(whole(table[column["name"]]), column) for column in learned])
 
 
-def _block(array: pa.Array, column: dict[str, Any]) -> sparse.csr_array:
+def _block(array: pa.Array, column: dict[str, Any]) -> np.ndarray | sparse.csr_array:
     prepare = {"number": _numbers, "date": _numbers, "category": _categories, "text": _words}
     if column.get("kind") not in prepare:
         raise SimPGCNError(f"nobody knows how to prepare the column {column.get('name')!r}: the run is damaged")
@@ -158,14 +157,14 @@ def _learn_number(table: pa.Table, column: Column) -> dict[str, Any]:
     }
 
 
-def _numbers(array: pa.Array, how: dict[str, Any]) -> sparse.csr_array:
+def _numbers(array: pa.Array, how: dict[str, Any]) -> np.ndarray:
     numbers = _parse(array, how).numbers
     missing = np.isnan(numbers)
     numbers = np.where(missing, how["median"], numbers)
     with np.errstate(over="ignore"):
         standard = np.clip((numbers / how["std"] - how["mean"] / how["std"]), -_CUT, _CUT)
     parts = [standard, missing] if how["missing"] else [standard]
-    return sparse.csr_array(np.stack(parts, axis=1).astype(np.float32))
+    return np.stack(parts, axis=1, dtype=np.float32, casting="unsafe")
 
 
 def _texts(array: pa.Array) -> pa.Array:

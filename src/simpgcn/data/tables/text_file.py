@@ -61,11 +61,14 @@ def examine_text(path: Path, repairs: list[str]) -> TextFile:
     lines = [line for line in io.StringIO(start, newline=None) if line.strip()]
     if not lines:
         raise SimPGCNError(f"{path} is empty: it needs a header line and rows")
+    limit = csv.field_size_limit(max(csv.field_size_limit(), len(start)))  # a text may be a whole book
     try:
         separator = _separator(lines)
         header = next(csv.reader(lines, delimiter=separator))
     except csv.Error as error:
         raise SimPGCNError(f"the header of {path} could not be read ({error})") from error
+    finally:
+        csv.field_size_limit(limit)
     return TextFile(path, encoding, header, separator, has_quotes)
 
 
