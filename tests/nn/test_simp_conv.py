@@ -29,14 +29,12 @@ def literal_layer(conv, h, a, a_f, *, published=False):
     second = inverse_root @ a_f @ inverse_root
     if conv.gate == "softmax":
         scores = torch.exp(h @ conv.gate_weight + conv.gate_bias)
-        branches_there = 3 if conv.self_loop_weight else 2
-        w = branches_there * scores / scores.sum(1, keepdim=True)
+        w = (1 + conv.self_loop_weight) * scores / scores.sum(1, keepdim=True)
         bias = 0 if conv.bias is None else conv.bias
         branches = [first @ h @ conv.weight + bias, second @ h @ conv.weight + bias, h @ conv.weight + bias]
         if published:
             branches = [torch.nn.functional.relu(branch) for branch in branches]
-        strength = [1, 1, conv.self_loop_weight]
-        return sum(strength[i] * torch.diag(w[:, i]) @ branches[i] for i in range(branches_there))
+        return sum(torch.diag(w[:, i]) @ branches[i] for i in range(3 if conv.self_loop_weight else 2))
     s = 1 / (1 + torch.exp(-(h @ conv.score_weight + conv.score_bias)))
     z = h @ conv.weight
     bias = 0 if conv.bias is None else conv.bias
@@ -158,24 +156,27 @@ def test_gamma_zero_has_no_self_loop_parameters():
     assert state.self_loops is None
 
 
-@pytest.mark.parametrize(("gamma", "bias"), [(1.0, 0.0), (0.01, 2.0), (0.1, -3.0), (0.0, 2.0)])
-def test_the_softmax_gate_starts_with_twice_the_scores_and_gamma(gamma, bias):
-    conv = SimPConv(3, 2, gate="softmax", self_loop_weight=gamma, structure_bias=bias)
-    assert sorted(name for name, _ in conv.named_parameters()) == ["bias", "gate_bias", "gate_weight", "weight"]
+@pytest.mark.parametrize(("gamma", "structure_bias"), [(1.0, 0.0), (0.01, 2.0), (0.1, -3.0), (0.0, 2.0)])
+def test_the_softmax_gate_starts_as_the_scores_do(gamma, structure_bias):
+    options = {"self_loop_weight": gamma, "structure_bias": structure_bias}
+    scores, softmax = SimPConv(3, 2, **options), SimPConv(3, 2, gate="softmax", **options)
+    assert sorted(name for name, _ in softmax.named_parameters()) == ["bias", "gate_bias", "gate_weight", "weight"]
     none = structure_propagation(torch.empty(2, 0, dtype=torch.long), 1)
-    trust = conv.trust(conv.state(torch.zeros(1, 3), none, none))  # of zeros W_g makes nothing
-    s = torch.sigmoid(torch.tensor(bias)).item()
-    torch.testing.assert_close(trust, torch.tensor([[2 * s, 2 * (1 - s), gamma]]))
+    nothing = torch.zeros(1, 3)  # of which W_g, w_s and w_K make nothing
+    trust = softmax.trust(softmax.state(nothing, none, none))
+    if gamma:
+        torch.nn.init.ones_(scores.self_loop_score_bias)  # K = 1
+    torch.testing.assert_close(trust, scores.trust(scores.state(nothing, none, none)))
 
 
-def test_the_softmax_gate_shares_out_three():
+def test_the_softmax_gate_shares_out_what_the_scores_could_at_most():
     torch.manual_seed(0)
     conv = SimPConv(3, 2, gate="softmax", self_loop_weight=0.5, structure_bias=2.0)
     torch.nn.init.normal_(conv.gate_weight)
     state = conv.state(torch.randn(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
-    weights = torch.stack([state.structure_score, state.feature_score, state.self_loops], dim=1)
-    torch.testing.assert_close(weights.sum(1), torch.full((4,), 3.0))
-    torch.testing.assert_close(conv.trust(state), weights * torch.tensor([1, 1, 0.5]))
+    trust = conv.trust(state)
+    torch.testing.assert_close(trust.sum(1), torch.full((4,), 1.5))
+    assert torch.equal(trust, torch.stack([state.structure_score, state.feature_score, state.self_loops], dim=1))
     assert str(conv) == "SimPConv(3, 2, self_loop_weight=0.5, gate='softmax')"
     with pytest.raises(SimPGCNError, match="scores or softmax"):
         SimPConv(3, 2, gate="hard")

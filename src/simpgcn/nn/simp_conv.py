@@ -23,8 +23,8 @@ class LayerState(NamedTuple):
     """What one layer did: its output and how every node mixed the three sources.
 
     ``hidden`` is ``[n, out_channels]``, ``structure_score`` (the paper's s) and ``self_loops`` (K) are
-    ``[n]``; ``self_loops`` is None when γ = 0, where they are not computed. Of a softmax gate they are its first and
-    last column, and ``feature_score`` is the second, which is 1 - s otherwise, and not computed.
+    ``[n]``; ``self_loops`` is None when γ = 0, where they are not computed. Of a softmax gate they are the first and
+    the last weight, and ``feature_score`` is the second, which is 1 - s otherwise, and not computed.
     :meth:`SimPConv.trust` makes the three weights of it.
     """
 
@@ -52,13 +52,12 @@ class SimPConv(nn.Module):
     With ``gate="softmax"`` one softmax weighs the three branches against each other, in place of
     :math:`\mathbf{s}`, :math:`1 - \mathbf{s}` and :math:`\gamma\mathbf{K}`:
 
-    .. math:: [\mathbf{w}_1 \,|\, \mathbf{w}_2 \,|\, \gamma\mathbf{w}_3], \qquad
-              [\mathbf{w}_1 \,|\, \mathbf{w}_2 \,|\, \mathbf{w}_3] = 3 \, \mathrm{softmax}(
+    .. math:: [\mathbf{w}_1 \,|\, \mathbf{w}_2 \,|\, \mathbf{w}_3] = (1 + \gamma) \, \mathrm{softmax}(
               \mathbf{H}\mathbf{W}_g + \mathbf{b}_g), \qquad \text{initially }
-              \mathbf{b}_g = \log \, [2 \, \mathrm{sigmoid}(b_s), 2 - 2 \, \mathrm{sigmoid}(b_s), 1]
+              \mathbf{b}_g = \log \, [\mathrm{sigmoid}(b_s), 1 - \mathrm{sigmoid}(b_s), \gamma]
 
-    It starts near twice the paper's :math:`\mathbf{s}` and :math:`1 - \mathbf{s}`, and γ for the node itself, which
-    can count for no more than 3γ. With γ = 0 there are two branches, weighed by twice a softmax.
+    so that both gates start with the same weights, the softmax's small :math:`\mathbf{W}_g` and the paper's
+    :math:`\mathbf{K} \approx 1` granted.
 
     Args:
         in_channels: Size of each input row.
@@ -124,16 +123,17 @@ class SimPConv(nn.Module):
 
     def reset_parameters(self) -> None:
         """Draw W from Glorot's uniform, w_s and w_K from uniform(-1, 1), W_g a hundredth of that; set b_s as given,
-        b_g to what it says, b and b_K to 0.
+        b_g to what it and γ say, b and b_K to 0.
         """
         glorot(self.weight)
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         if self.gate == "softmax":
             nn.init.uniform_(self.gate_weight, -0.01, 0.01)
-            bias = torch.tensor([self.structure_bias, -self.structure_bias])
+            graph, loops = torch.tensor(float(self.structure_bias)), self.self_loop_weight
+            shares = [F.logsigmoid(graph), F.logsigmoid(-graph), *([math.log(loops)] if loops else [])]
             with torch.no_grad():
-                self.gate_bias.zero_()[:2] = F.logsigmoid(bias) + math.log(2)
+                self.gate_bias.copy_(torch.tensor(shares))
             return
         nn.init.uniform_(self.score_weight, -1, 1)
         nn.init.constant_(self.score_bias, self.structure_bias)
@@ -181,14 +181,12 @@ class SimPConv(nn.Module):
     def _softmax(self, product: Tensor, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The branches weighed by the softmax gate."""
         z = product[:, : self.out_channels]
-        branches = product.size(1) - self.out_channels
-        weights = branches * torch.softmax(product[:, self.out_channels :] + self.gate_bias, dim=1)
-        on_structure, on_features, *loops = weights.unbind(dim=1)
+        shares = torch.softmax(product[:, self.out_channels :] + self.gate_bias, dim=1)
+        on_structure, on_features, *loops = ((1 + self.gamma.to(z.dtype)) * shares).unbind(dim=1)
         hidden = self._branch(structure @ z, on_structure) + self._branch(features @ z, on_features)
         if not loops:
             return LayerState(hidden, on_structure, None, on_features)
-        hidden = hidden + self._branch(z, self.gamma.to(z.dtype) * loops[0])
-        return LayerState(hidden, on_structure, loops[0], on_features)
+        return LayerState(hidden + self._branch(z, loops[0]), on_structure, loops[0], on_features)
 
     def _branch(self, z: Tensor, weight: Tensor) -> Tensor:
         z = z if self.bias is None else z + self.bias
@@ -196,15 +194,17 @@ class SimPConv(nn.Module):
 
     def trust(self, state: LayerState) -> Tensor:
         """How each node weighed the given graph, its look-alikes and itself, ``[n, 3]``: s, 1 - s and γK, or the
-        softmax gate's three.
+        softmax gate's weights, which sum to 1 + γ.
 
         >>> conv, eye = SimPConv(4, 2, self_loop_weight=0.25, gate="softmax"), SparseMatrix(torch.eye(1))
         >>> conv.trust(conv.state(torch.zeros(1, 4), eye, eye)).tolist()
-        [[1.0, 1.0, 0.25]]
+        [[0.5, 0.5, 0.25]]
         """
         _, s, loops, features = state
-        own = torch.zeros_like(s) if loops is None else self.self_loop_weight * loops
-        return torch.stack([s, 1 - s if features is None else features, own], dim=1)
+        own = torch.zeros_like(s) if loops is None else loops
+        if features is None:
+            features, own = 1 - s, self.self_loop_weight * own
+        return torch.stack([s, features, own], dim=1)
 
     def __repr__(self) -> str:
         gate = "" if self.gate == "scores" else f", gate={self.gate!r}"
