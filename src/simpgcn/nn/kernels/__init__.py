@@ -30,7 +30,7 @@ def kernels_for(x: Tensor, name: Name) -> ModuleType | None:
     >>> kernels_for(torch.zeros(1, dtype=torch.float64), "mixing") is None
     True
     """
-    if x.dtype not in (torch.float32, torch.int64):
+    if x.dtype != (torch.int64 if name == "randomness" else torch.float32):
         return None
     if x.is_cuda:
         return _kernels("cuda", name) if has_triton() else None

@@ -12,6 +12,8 @@ from typing import Any
 
 from torch import Tensor
 
+# The number in `interface.c`.
+INTERFACE = 1
 CPU_KERNELS = ("dropout", "mixing", "pair_scores", "randomness")
 
 
@@ -33,7 +35,15 @@ def call(name: str, *arguments: Tensor | int | float) -> None:
 @cache
 def _library() -> ctypes.CDLL | None:
     found = find_spec("simpgcn.nn.kernels.cpu.library")
-    return ctypes.CDLL(found.origin) if found is not None and found.origin is not None else None
+    if found is None or found.origin is None:
+        return None
+    try:
+        library = ctypes.CDLL(found.origin)
+        number = library.simpgcn_interface
+    except (OSError, AttributeError):
+        return None  # what it needs is not on this machine, or it is an older one
+    number.restype = ctypes.c_int64
+    return library if number() == INTERFACE else None
 
 
 @cache
