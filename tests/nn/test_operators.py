@@ -6,8 +6,8 @@ import pytest
 import torch
 from torch.nn import functional as F
 
+from simpgcn.compiled import is_built
 from simpgcn.nn.dropout import dropout, threshold
-from simpgcn.nn.kernels.cpu import is_built
 from simpgcn.nn.label_loss import label_loss, label_scores
 from simpgcn.nn.mixing import mix
 from simpgcn.nn.narrow_product import multiply

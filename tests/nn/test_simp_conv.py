@@ -157,10 +157,15 @@ def test_gamma_zero_has_no_self_loop_parameters():
 
 
 @pytest.mark.parametrize(("gamma", "structure_bias"), [(1.0, 0.0), (0.01, 2.0), (0.1, -3.0), (0.0, 2.0)])
-def test_the_softmax_gate_starts_as_the_scores_would_with_a_K_of_1(gamma, structure_bias):
+def test_the_softmax_gate_starts_as_the_scores_would_with_self_loops_of_1(gamma, structure_bias):
     options = {"self_loop_weight": gamma, "structure_bias": structure_bias}
     scores, softmax = SimPConv(3, 2, **options), SimPConv(3, 2, gate="softmax", **options)
-    assert sorted(name for name, _ in softmax.named_parameters()) == ["bias", "gate_score_bias", "gate_score_weight", "weight"]
+    assert sorted(name for name, _ in softmax.named_parameters()) == [
+        "bias",
+        "gate_score_bias",
+        "gate_score_weight",
+        "weight",
+    ]
     none = structure_propagation(torch.empty(2, 0, dtype=torch.long), 1)
     nothing = torch.zeros(1, 3)  # of which W_g, w_s and w_K make nothing
     trust = softmax.trust(softmax.state(nothing, none, none))

@@ -56,8 +56,8 @@ class SimPConv(nn.Module):
               \mathbf{H}\mathbf{W}_g + \mathbf{b}_g), \qquad \text{initially }
               \mathbf{b}_g = \log \, [\mathrm{sigmoid}(b_s), 1 - \mathrm{sigmoid}(b_s), \gamma]
 
-    and a small :math:`\mathbf{W}_g`: it starts from the same b_s, and with γ itself for the node, where the paper's form
-    has γK.
+    and a small :math:`\mathbf{W}_g`: it starts from the same b_s, and with γ itself for the node, where the paper's
+    form has γK.
 
     Args:
         in_channels: Size of each input row.
@@ -156,7 +156,9 @@ class SimPConv(nn.Module):
     def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The output together with s and K, for already normalised matrices."""
         if self.gate == "softmax":
-            return self._softmax(multiply(x, torch.cat([self.weight, self.gate_score_weight], dim=1)), structure, features)
+            return self._softmax(
+                multiply(x, torch.cat([self.weight, self.gate_score_weight], dim=1)), structure, features
+            )
         columns: list[Tensor] = [self.weight, self.score_weight]
         if self.self_loop_weight:
             columns.append(self.self_loop_score_weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from simpgcn.nn.kernels.cpu import call
+from simpgcn.compiled import call
 
 
 def pair_scores(hidden: Tensor, nodes: Tensor, weight: Tensor) -> Tensor:
@@ -29,7 +29,7 @@ def pair_scores_backward(gradient: Tensor, hidden: Tensor, nodes: Tensor, weight
         hidden_bar,
         weight_bar,
         hidden.size(0),
-        *_sizes(hidden, nodes),
+        *_sizes(hidden, nodes, weight),
     )
     return hidden_bar, weight_bar
 

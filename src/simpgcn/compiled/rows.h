@@ -125,15 +125,18 @@ INLINE int64_t column_of(const struct passes *p, int64_t pass) {
         default: CALL(4);       \
     }
 
-/* Do WORK(first, last) for all of count rows, some at a time, on as many threads as the caller's `threads` says. */
-#define IN_PARALLEL(count, WORK)                                                       \
-    do {                                                                               \
-        int64_t piece = (count) / (8 * (threads)) + 1, pieces = ((count) + piece - 1) / piece; \
-        _Pragma("omp parallel for schedule(dynamic) num_threads(threads) if(threads > 1)") \
-        for (int64_t p = 0; p < pieces; p++) {                                         \
-            int64_t first = p * piece, last = first + piece < (count) ? first + piece : (count); \
-            WORK(first, last);                                                         \
-        }                                                                              \
+/* Do WORK(first, last) for all of count rows: on one thread at once, on several, as many as the caller's `threads` says,
+   some at a time, in multiples of grain. */
+#define IN_PARALLEL(count, grain, WORK)                                                              \
+    do {                                                                                             \
+        int64_t piece = threads > 1 ? (count) / (8 * threads) + 1 : (count) + 1, pieces;             \
+        piece = (piece + (grain)-1) / (grain) * (grain);                                             \
+        pieces = ((count) + piece - 1) / piece;                                                      \
+        _Pragma("omp parallel for schedule(dynamic) num_threads(threads) if(threads > 1)")           \
+        for (int64_t p = 0; p < pieces; p++) {                                                       \
+            int64_t first = p * piece, last = first + piece < (count) ? first + piece : (count);     \
+            WORK(first, last);                                                                       \
+        }                                                                                            \
     } while (0)
 
 #endif

@@ -41,6 +41,6 @@ void simpgcn_dropout(const float *x, float *out, const uint32_t *keys, int64_t l
                      int64_t runs, int64_t width, int64_t threads) {
     struct dropout t = {x, out, keys, runs, width, (int32_t)limit, scale};
 #define WORK(first, last) simpgcn_drop_some(&t, first, last)
-    IN_PARALLEL(n, WORK);
+    IN_PARALLEL(n, 1, WORK);
 #undef WORK
 }

@@ -28,7 +28,7 @@ void simpgcn_pair_scores(const float *hidden, const int64_t *nodes, const float 
         .hidden = hidden, .weight = weight, .nodes = nodes, .scores = scores, .runs = runs, .width = width, .count = count};
     for (t.run = 0; t.run < runs; t.run++) {
 #define WORK(first, last) simpgcn_score_some(&t, first, last)
-        IN_PARALLEL(count, WORK);
+        IN_PARALLEL(count, 1, WORK);
 #undef WORK
     }
 }
