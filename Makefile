@@ -10,7 +10,7 @@ endif
 
 .venv: $(BIN)/.installed
 
-$(BIN)/.installed: pyproject.toml constraints.txt $(wildcard src/simpgcn/nn/kernels/cpu/*.[ch])
+$(BIN)/.installed: pyproject.toml constraints.txt $(wildcard src/simpgcn/compiled/*.[ch])
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	touch $@
@@ -48,4 +48,4 @@ format: .venv
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache build dist src/*.egg-info src/simpgcn/nn/kernels/cpu/*.so
+	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache build dist src/*.egg-info src/simpgcn/compiled/*.so

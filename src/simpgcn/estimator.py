@@ -79,7 +79,7 @@ class SimPGCNClassifier(ClassifierMixin, BaseEstimator):
         bias: Learn a bias in every layer.
         form: ``paper`` or ``published``: where the ReLU sits.
         gate: ``scores``, as in the paper, or ``softmax``: one softmax over the given graph, look-alikes and the
-            node itself, which starts with the same weights.
+            node itself, which starts from the same b_s and γ.
         pretext_weight: λ, the weight of the pretext task; 0 removes it.
         pretext_neighbors: m, most and least similar nodes per node in the pretext task.
         pretext_samples: Pairs drawn for the pretext task in each epoch.

@@ -28,7 +28,7 @@ def literal_layer(conv, h, a, a_f, *, published=False):
     first = torch.linalg.inv(d_tilde.sqrt()) @ a_tilde @ torch.linalg.inv(d_tilde.sqrt())
     second = inverse_root @ a_f @ inverse_root
     if conv.gate == "softmax":
-        scores = torch.exp(h @ conv.gate_weight + conv.gate_bias)
+        scores = torch.exp(h @ conv.gate_score_weight + conv.gate_score_bias)
         w = (1 + conv.self_loop_weight) * scores / scores.sum(1, keepdim=True)
         bias = 0 if conv.bias is None else conv.bias
         branches = [first @ h @ conv.weight + bias, second @ h @ conv.weight + bias, h @ conv.weight + bias]
@@ -85,8 +85,8 @@ def test_equals_the_dense_transcription(
     if bias:
         torch.nn.init.normal_(conv.bias)
     if gate == "softmax":
-        torch.nn.init.normal_(conv.gate_weight)
-        torch.nn.init.normal_(conv.gate_bias)
+        torch.nn.init.normal_(conv.gate_score_weight)
+        torch.nn.init.normal_(conv.gate_score_bias)
     h = torch.randn(n, d_in)
     out = conv(SparseMatrix(h) if sparse else h, index, feature_index, weight, feature_weight)
     ones = torch.ones(edges) if weight is None else weight
@@ -111,7 +111,7 @@ def test_gradients_numerically(gate, gamma, form):
     for conv in model.convs:
         torch.nn.init.normal_(conv.bias)
         if gate == "softmax":
-            torch.nn.init.normal_(conv.gate_weight)
+            torch.nn.init.normal_(conv.gate_score_weight)
     index = torch.randint(n, (2, 15))
     structure = structure_propagation(index, n, torch.rand(15, dtype=torch.float64) + 0.1)
     features = feature_propagation(index.flip(0), n, torch.rand(15, dtype=torch.float64) + 0.1)
@@ -157,10 +157,15 @@ def test_gamma_zero_has_no_self_loop_parameters():
 
 
 @pytest.mark.parametrize(("gamma", "structure_bias"), [(1.0, 0.0), (0.01, 2.0), (0.1, -3.0), (0.0, 2.0)])
-def test_the_softmax_gate_starts_as_the_scores_do(gamma, structure_bias):
+def test_the_softmax_gate_starts_as_the_scores_would_with_self_loops_of_1(gamma, structure_bias):
     options = {"self_loop_weight": gamma, "structure_bias": structure_bias}
     scores, softmax = SimPConv(3, 2, **options), SimPConv(3, 2, gate="softmax", **options)
-    assert sorted(name for name, _ in softmax.named_parameters()) == ["bias", "gate_bias", "gate_weight", "weight"]
+    assert sorted(name for name, _ in softmax.named_parameters()) == [
+        "bias",
+        "gate_score_bias",
+        "gate_score_weight",
+        "weight",
+    ]
     none = structure_propagation(torch.empty(2, 0, dtype=torch.long), 1)
     nothing = torch.zeros(1, 3)  # of which W_g, w_s and w_K make nothing
     trust = softmax.trust(softmax.state(nothing, none, none))
@@ -172,7 +177,7 @@ def test_the_softmax_gate_starts_as_the_scores_do(gamma, structure_bias):
 def test_the_softmax_gate_shares_out_what_the_scores_could_at_most():
     torch.manual_seed(0)
     conv = SimPConv(3, 2, gate="softmax", self_loop_weight=0.5, structure_bias=2.0)
-    torch.nn.init.normal_(conv.gate_weight)
+    torch.nn.init.normal_(conv.gate_score_weight)
     state = conv.state(torch.randn(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
     trust = conv.trust(state)
     torch.testing.assert_close(trust.sum(1), torch.full((4,), 1.5))
@@ -185,7 +190,7 @@ def test_the_softmax_gate_shares_out_what_the_scores_could_at_most():
 def test_the_softmax_gate_without_self_loops_has_two_branches():
     conv = SimPConv(3, 2, gate="softmax", self_loop_weight=0.0)
     state = conv.state(torch.rand(4, 3), *[structure_propagation(torch.empty(2, 0, dtype=torch.long), 4)] * 2)
-    assert conv.gate_weight.shape == (3, 2)
+    assert conv.gate_score_weight.shape == (3, 2)
     assert state.self_loops is None
     assert not conv.trust(state)[:, 2].any()
 

@@ -65,7 +65,7 @@ def draw_gate(experiment: Experiment, table: Table, work: Work) -> Figure:
     right.axhline(0, color="#bbbbbb", lw=1, zorder=0)
     left.set_ylabel("test accuracy (%), mean ± sd")
     right.set_ylabel("gain of the softmax, 95% interval")
-    left.legend(frameon=False, fontsize=8, loc="lower right")
+    left.legend(frameon=False, fontsize=8, loc="center left")
     for axis in (left, right):
         axis.set_xticks(place, experiment.datasets, fontsize=8)
         _tidy(axis)

@@ -95,7 +95,7 @@ class _Fused(Operator):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
         (key,) = ctx.saved_tensors
-        return _fused(gradient, key, ctx.call, ctx.p), None, None, None
+        return _Fused.apply(gradient, key, ctx.call, ctx.p), None, None, None
 
     @staticmethod
     def vmap(info: Any, in_dims: Any, x: Tensor, key: Tensor, call: int, p: float) -> tuple[Tensor, int]:

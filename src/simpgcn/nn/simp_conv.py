@@ -56,8 +56,8 @@ class SimPConv(nn.Module):
               \mathbf{H}\mathbf{W}_g + \mathbf{b}_g), \qquad \text{initially }
               \mathbf{b}_g = \log \, [\mathrm{sigmoid}(b_s), 1 - \mathrm{sigmoid}(b_s), \gamma]
 
-    so that both gates start with the same weights, the softmax's small :math:`\mathbf{W}_g` and the paper's
-    :math:`\mathbf{K} \approx 1` granted.
+    and a small :math:`\mathbf{W}_g`: it starts from the same b_s, and with γ itself for the node, where the paper's
+    form has γK.
 
     Args:
         in_channels: Size of each input row.
@@ -107,8 +107,8 @@ class SimPConv(nn.Module):
         self.weight = nn.Parameter(torch.empty(in_channels, out_channels))
         if gate == "softmax":
             branches = 3 if self_loop_weight else 2
-            self.gate_weight = nn.Parameter(torch.empty(in_channels, branches))
-            self.gate_bias = nn.Parameter(torch.empty(branches))
+            self.gate_score_weight = nn.Parameter(torch.empty(in_channels, branches))
+            self.gate_score_bias = nn.Parameter(torch.empty(branches))
         else:
             self.score_weight = nn.Parameter(torch.empty(in_channels, 1))
             self.score_bias = nn.Parameter(torch.empty(1))
@@ -129,11 +129,11 @@ class SimPConv(nn.Module):
         if self.bias is not None:
             nn.init.zeros_(self.bias)
         if self.gate == "softmax":
-            nn.init.uniform_(self.gate_weight, -0.01, 0.01)
+            nn.init.uniform_(self.gate_score_weight, -0.01, 0.01)
             graph, loops = torch.tensor(float(self.structure_bias)), self.self_loop_weight
             shares = [F.logsigmoid(graph), F.logsigmoid(-graph), *([math.log(loops)] if loops else [])]
             with torch.no_grad():
-                self.gate_bias.copy_(torch.tensor(shares))
+                self.gate_score_bias.copy_(torch.tensor(shares))
             return
         nn.init.uniform_(self.score_weight, -1, 1)
         nn.init.constant_(self.score_bias, self.structure_bias)
@@ -156,7 +156,9 @@ class SimPConv(nn.Module):
     def state(self, x: Tensor | SparseMatrix, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The output together with s and K, for already normalised matrices."""
         if self.gate == "softmax":
-            return self._softmax(multiply(x, torch.cat([self.weight, self.gate_weight], dim=1)), structure, features)
+            return self._softmax(
+                multiply(x, torch.cat([self.weight, self.gate_score_weight], dim=1)), structure, features
+            )
         columns: list[Tensor] = [self.weight, self.score_weight]
         if self.self_loop_weight:
             columns.append(self.self_loop_score_weight)
@@ -181,7 +183,7 @@ class SimPConv(nn.Module):
     def _softmax(self, product: Tensor, structure: SparseMatrix, features: SparseMatrix) -> LayerState:
         """The branches weighed by the softmax gate."""
         z = product[:, : self.out_channels]
-        shares = torch.softmax(product[:, self.out_channels :] + self.gate_bias, dim=1)
+        shares = torch.softmax(product[:, self.out_channels :] + self.gate_score_bias, dim=1)
         on_structure, on_features, *loops = ((1 + self.gamma.to(z.dtype)) * shares).unbind(dim=1)
         hidden = self._branch(structure @ z, on_structure) + self._branch(features @ z, on_features)
         if not loops:

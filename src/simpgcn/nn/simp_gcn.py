@@ -37,7 +37,7 @@ class SimPGCN(nn.Module):
         form: ``paper`` applies the ReLU after mixing, as the paper's equations do; ``published`` applies it
             to each branch before mixing, as its published code does. Accuracy is the same within noise.
         gate: ``scores``, the paper's s, 1 - s and γK, or ``softmax``, one softmax over the three branches that
-            starts with the same weights.
+            starts from the same b_s and γ.
 
     >>> model = SimPGCN(4, 8, 3)
     >>> ring = torch.tensor([[0, 1, 2], [1, 2, 0]])

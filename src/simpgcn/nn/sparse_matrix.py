@@ -41,7 +41,7 @@ class SparseMatrix:
     def from_edges(cls, index: Tensor, values: Tensor, num_nodes: int) -> SparseMatrix:
         """The square matrix with ``values`` at the positions ``index``; repeated positions add up."""
         shape = (num_nodes, num_nodes)
-        return cls(torch.sparse_coo_tensor(index, values, shape, check_invariants=False))
+        return cls(torch.sparse_coo_tensor(index, values, shape, check_invariants=True))
 
     @property
     def shape(self) -> torch.Size:

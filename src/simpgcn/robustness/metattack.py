@@ -5,11 +5,10 @@ the graph. Meta-Self's loss is that of the unlabelled nodes, under the labels th
 graph; Meta-Train's is that of the labelled ones.
 
 The published attacked graphs come from the same steps: words as they are, 100 steps of 0.1 with momentum 0.9 from new
-weights for every flip, no degree test. Each rate was made anew, as it seems from one and the same seed: they
-share few flips, but more than ours of different seeds do.
+weights for every flip, no degree test. Each rate was made anew, not gone on from the one below it.
 
-Draws differ in strength: with a fifth of Cora's edges flipped a GCN keeps from 54 to 62. An attacker who knows
-validation labels makes several and keeps the one that validates worst; ``benchmarks/attack_strength.py`` does.
+Draws differ in strength by several points. An attacker who knows validation labels makes several and keeps the one
+that validates worst; ``benchmarks/attack_strength.py`` does.
 """
 
 from __future__ import annotations

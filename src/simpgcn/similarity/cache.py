@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import safetensors.torch
@@ -57,7 +58,8 @@ def cached_neighbors(
     path = folder / _name(x, k, farthest, seed)
     try:
         found = _read(path, (x.size(0), k), (x.size(0), farthest))
-        os.utime(path)
+        with suppress(OSError):  # in a folder that is another's
+            os.utime(path)
         return Neighbors(*(part.to(x.device) for part in found))
     except (OSError, KeyError, RuntimeError, SafetensorError, TypeError, ValueError):
         pass  # not there, damaged, or removed by another process as it was opened: search, and write it anew

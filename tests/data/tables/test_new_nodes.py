@@ -215,7 +215,8 @@ def test_a_run_folder_holds_its_search(simpgcn, searches, tmp_path, monkeypatch)
     assert predicted(simpgcn) == first
     assert simpgcn("predict", "run", "--out", "known.csv")[0] == 0
     assert searches == [40]
-    foreign = whole.replace(b'"content":"', b'"content":"0')[: len(whole)]
+    place = whole.index(b'"content":"') + len(b'"content":"')
+    foreign = whole[:place] + (b"1" if whole[place : place + 1] == b"0" else b"0") + whole[place + 1 :]
     flipped = whole[:-9] + bytes([whole[-9] ^ 1]) + whole[-8:]
     for number, damaged in enumerate((whole[:50], foreign, flipped), start=2):
         kept.write_bytes(damaged)

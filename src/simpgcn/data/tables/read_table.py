@@ -21,6 +21,7 @@ from simpgcn.errors import SimPGCNError
 TABLE_ENDINGS = (".csv", ".csv.gz", ".tsv", ".tsv.gz", ".parquet")
 # A file is read this many bytes at a time. Every block looks up its ids in a table of all of them, made anew.
 _BLOCK_BYTES = 16 << 20
+_BATCH_ROWS = 1 << 20
 
 
 class Table(NamedTuple):
@@ -78,7 +79,7 @@ def open_table(source: Any, what: str, repairs: list[str], *, header: bool = Tru
     _check_columns(table.column_names, name)
     if table.num_rows == 0:
         raise SimPGCNError(f"{name} has no rows: give it at least one")
-    return TableStream(iter(table.to_batches()), table.column_names, name, is_text=False)
+    return TableStream(iter(table.to_batches(max_chunksize=_BATCH_ROWS)), table.column_names, name, is_text=False)
 
 
 def _check_path(path: Path) -> None:

@@ -16,12 +16,14 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from simpgcn.nn.kernels.cpu import CPU_KERNELS, is_built
+from simpgcn.compiled import is_built
 
-# The modules in `cuda`; each needs Triton, and is imported on CUDA only. Some are in `cpu`, too.
+# The modules in `cuda`; each needs Triton, and is imported on CUDA only.
 Name = Literal[
     "adam", "dropout", "label_loss", "mixing", "narrow_product", "pair_scores", "randomness", "sparse_matrix"
 ]
+# Those in `cpu`.
+CPU_KERNELS = ("dropout", "mixing", "pair_scores", "randomness")
 
 
 def kernels_for(x: Tensor, name: Name) -> ModuleType | None:
@@ -30,7 +32,7 @@ def kernels_for(x: Tensor, name: Name) -> ModuleType | None:
     >>> kernels_for(torch.zeros(1, dtype=torch.float64), "mixing") is None
     True
     """
-    if x.dtype not in (torch.float32, torch.int64):
+    if x.dtype != (torch.int64 if name == "randomness" else torch.float32):
         return None
     if x.is_cuda:
         return _kernels("cuda", name) if has_triton() else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from simpgcn.nn.kernels.cpu import call
+from simpgcn.compiled import call
 from simpgcn.nn.kernels.cpu.randomness import keys_of
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from simpgcn.nn.kernels.cpu import call
+from simpgcn.compiled import call
 from simpgcn.nn.mixing import Saved
 from simpgcn.nn.sparse_matrix import SparseMatrix
 
@@ -22,6 +22,9 @@ def mix(
     """H', s, K and the difference of the two branches."""
     product, columns = product.contiguous(), bias.size(-1)
     shape = product.shape[:-1]
+    for graph in (structure, features):
+        if graph.shape != (shape[0], shape[0]):
+            raise ValueError(f"a graph of {graph.size(0)} nodes cannot mix the states of {shape[0]}")
     hidden, difference = (product.new_empty(*shape, columns) for _ in range(2))
     s, k = (product.new_empty(shape) for _ in range(2))
     learned = [x.contiguous() for x in (score_bias, loop_bias, loop_weight, bias)]
@@ -52,11 +55,14 @@ def _rows(matrix: SparseMatrix, transposed: bool) -> tuple[Tensor, Tensor, Tenso
     kept: dict[bool, tuple[Tensor, Tensor, Tensor]] = matrix.kernel_rows
     if transposed not in kept:
         rows = matrix.laid_out(transposed)
-        kept[transposed] = rows.starts.to(torch.int64), rows.columns.to(torch.int32), rows.values.contiguous()
+        values = rows.values.to(torch.float32).contiguous()
+        kept[transposed] = rows.starts.to(torch.int64), rows.columns.to(torch.int32), values
     return kept[transposed]
 
 
 def _sizes(product: Tensor, columns: int) -> tuple[int, ...]:
     """Nodes, runs, columns, whether there are self-loops, threads."""
-    runs = product.size(1) if product.dim() == 3 else 1
-    return product.size(0), runs, columns, product.size(-1) - columns - 1, torch.get_num_threads()
+    runs, loops = product.size(1) if product.dim() == 3 else 1, product.size(-1) - columns - 1
+    if loops not in (0, 1):
+        raise ValueError(f"{columns} columns and one or two scores were to be mixed, not {product.size(-1)} in all")
+    return product.size(0), runs, columns, loops, torch.get_num_threads()

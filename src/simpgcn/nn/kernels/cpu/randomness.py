@@ -5,7 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from simpgcn.nn.kernels.cpu import call
+from simpgcn.compiled import call
 from simpgcn.nn.randomness import feistel_sides, half_keys
 
 
@@ -17,6 +17,6 @@ def keys_of(key: Tensor, use: int) -> Tensor:
 def draw(key: Tensor, use: int, total: int, count: int) -> Tensor:
     """The images of the first numbers under each run's permutation, ``[count]`` or ``[runs, count]``."""
     out = torch.empty(*key.shape, count, dtype=torch.int64)
-    for keys, numbers in zip(keys_of(key, use), out.view(-1, count), strict=True):
+    for keys, numbers in zip(keys_of(key, use), out.view(key.numel(), count), strict=True):
         call("draw", keys, numbers, total, count, *feistel_sides(total))
     return out

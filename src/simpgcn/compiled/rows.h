@@ -16,9 +16,9 @@
 
 #define LANES 16
 #define FEW 4
-#define MOST 9        /* vectors in a pass */
-#define CACHED 1 << 20 /* bytes that a core's cache holds for a pass */
-#define AHEAD 8       /* entries from whose rows are fetched early */
+#define MOST 9           /* vectors in a pass */
+#define CACHED (1 << 20) /* bytes that a core's cache holds for a pass */
+#define AHEAD 8          /* how many entries before its use a row is fetched */
 
 typedef float lanes __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 typedef float few __attribute__((vector_size(4 * FEW), aligned(4), may_alias));
@@ -86,7 +86,7 @@ INLINE struct passes passes_over(int64_t width, int64_t rows) {
     struct passes p = {1, 0, width, (int)((width + FEW - 1) / FEW)};
     if (width < FEW) p.few = 0;
     if (width < LANES) return p;
-    int64_t most = rows * LANES * 4 * 5 <= (CACHED) ? 5 : MOST;
+    int64_t most = rows * LANES * 4 * 5 <= CACHED ? 5 : MOST;
     p.vectors = (width + LANES - 1) / LANES;
     p.count = (p.vectors + most - 1) / most;
     if (p.count == 1 && width % LANES) p.count = 2; /* or it would reach beyond the row */
@@ -125,15 +125,18 @@ INLINE int64_t column_of(const struct passes *p, int64_t pass) {
         default: CALL(4);       \
     }
 
-/* Do WORK(first, last) for all of count rows, some at a time, on so many threads. */
-#define IN_PARALLEL(count, threads, WORK)                                              \
-    do {                                                                               \
-        int64_t piece = (count) / (8 * (threads)) + 1, pieces = ((count) + piece - 1) / piece; \
-        _Pragma("omp parallel for schedule(dynamic) num_threads(threads) if(threads > 1)") \
-        for (int64_t p = 0; p < pieces; p++) {                                         \
-            int64_t first = p * piece, last = first + piece < (count) ? first + piece : (count); \
-            WORK(first, last);                                                         \
-        }                                                                              \
+/* Do WORK(first, last) for all of count rows: on one thread at once, on several, as many as the caller's `threads` says,
+   some at a time, in multiples of grain. */
+#define IN_PARALLEL(count, grain, WORK)                                                              \
+    do {                                                                                             \
+        int64_t piece = threads > 1 ? (count) / (8 * threads) + 1 : (count) + 1, pieces;             \
+        piece = (piece + (grain)-1) / (grain) * (grain);                                             \
+        pieces = ((count) + piece - 1) / piece;                                                      \
+        _Pragma("omp parallel for schedule(dynamic) num_threads(threads) if(threads > 1)")           \
+        for (int64_t p = 0; p < pieces; p++) {                                                       \
+            int64_t first = p * piece, last = first + piece < (count) ? first + piece : (count);     \
+            WORK(first, last);                                                                       \
+        }                                                                                            \
     } while (0)
 
 #endif

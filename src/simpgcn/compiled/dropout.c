@@ -3,6 +3,8 @@
 
 #define PIECE 2048
 
+typedef int16_t halves __attribute__((may_alias));
+
 /* x is [n, runs, width]; of each run, entry e of [n, width] has the low or high half of the hash of e / 2. */
 struct dropout {
     const float *x;
@@ -15,7 +17,7 @@ struct dropout {
 
 CLONED void simpgcn_drop_some(const struct dropout *t, int64_t first, int64_t last) {
     uint32_t hashes[PIECE / 2];
-    const int16_t *draws = (const int16_t *)hashes;
+    const halves *draws = (const halves *)hashes;
     int16_t limit = (int16_t)t->limit;
     float scale = t->scale;
     /* A run alone is one long row. */
@@ -39,6 +41,6 @@ void simpgcn_dropout(const float *x, float *out, const uint32_t *keys, int64_t l
                      int64_t runs, int64_t width, int64_t threads) {
     struct dropout t = {x, out, keys, runs, width, (int32_t)limit, scale};
 #define WORK(first, last) simpgcn_drop_some(&t, first, last)
-    IN_PARALLEL(n, threads, WORK);
+    IN_PARALLEL(n, 1, WORK);
 #undef WORK
 }

@@ -28,7 +28,7 @@ void simpgcn_pair_scores(const float *hidden, const int64_t *nodes, const float 
         .hidden = hidden, .weight = weight, .nodes = nodes, .scores = scores, .runs = runs, .width = width, .count = count};
     for (t.run = 0; t.run < runs; t.run++) {
 #define WORK(first, last) simpgcn_score_some(&t, first, last)
-        IN_PARALLEL(count, threads, WORK);
+        IN_PARALLEL(count, 1, WORK);
 #undef WORK
     }
 }
@@ -40,9 +40,9 @@ INLINE void pull(const float *restrict h, const float *restrict h_other, const f
 #pragma omp simd
     for (int64_t c = 0; c < columns; c++) {
         float d = h[c] - h_other[c];
-        float pull = (d > 0 ? g : d < 0 ? -g : 0) * weight[c];
-        bar[c] += pull;
-        bar_other[c] -= pull;
+        float pulled = (d > 0 ? g : d < 0 ? -g : 0) * weight[c];
+        bar[c] += pulled;
+        bar_other[c] -= pulled;
         weight_bar[c] += g * fabsf(d);
     }
 }
@@ -82,9 +82,10 @@ void simpgcn_pair_scores_backward(const float *gradient, const float *hidden, co
         .width = width,
         .count = count,
     };
+    if (!width) return;
     /* Few columns at a time where so much of all nodes stays in the cache, otherwise one share a thread. */
     int64_t blocks = (width + BLOCK - 1) / BLOCK;
-    int64_t columns = n * BLOCK * 8 <= 2 * (CACHED) ? BLOCK : BLOCK * ((blocks + threads - 1) / threads);
+    int64_t columns = n * BLOCK * 8 <= 2 * CACHED ? BLOCK : BLOCK * ((blocks + threads - 1) / threads);
     int64_t pieces = (width + columns - 1) / columns;
     for (t.run = 0; t.run < runs; t.run++) {
 #pragma omp parallel for schedule(static) num_threads(threads) if (threads > 1)

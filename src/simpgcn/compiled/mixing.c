@@ -95,10 +95,10 @@ void simpgcn_mix(const int64_t *a_starts, const int32_t *a_columns, const float 
     };
     for (t.run = 0; t.run < runs; t.run++) {
 #define WORK(first, last) simpgcn_mix_scores(&t, first, last)
-        IN_PARALLEL(n, threads, WORK);
+        IN_PARALLEL(n, 1, WORK);
 #undef WORK
 #define WORK(first, last) simpgcn_mix_some(&t, pass, first, last)
-        for (int64_t pass = 0; pass < t.passes.count; pass++) IN_PARALLEL(n, threads, WORK);
+        for (int64_t pass = 0; pass < t.passes.count; pass++) IN_PARALLEL(n, 1, WORK);
 #undef WORK
     }
 }
@@ -193,10 +193,10 @@ void simpgcn_mix_backward(const int64_t *a_starts, const int32_t *a_columns, con
     };
     for (t.run = 0; t.run < runs; t.run++) {
 #define WORK(first, last) simpgcn_gradient_of_scores(&t, first, last)
-        IN_PARALLEL(n, threads, WORK);
+        IN_PARALLEL(n, 1, WORK);
 #undef WORK
 #define WORK(first, last) simpgcn_gradient_some(&t, pass, first, last)
-        for (int64_t pass = 0; pass < t.passes.count; pass++) IN_PARALLEL(n, threads, WORK);
+        for (int64_t pass = 0; pass < t.passes.count; pass++) IN_PARALLEL(n, 1, WORK);
 #undef WORK
     }
 }
