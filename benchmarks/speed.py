@@ -1,6 +1,6 @@
 """Speed against peers on Cora, CiteSeer and PubMed, and how it grows with the graph.
 
-    python benchmarks/speed.py [--device cuda] [--rounds 3] [--only search]
+    python benchmarks/speed.py [--device cuda] [--rounds 3] [--only cora/search …]
 
 On a CPU every measurement is a process of its own, so that its peak memory is its own. Contestants take turns: an
 epoch with evaluation on one thread, and the feature graph with the pairs on all threads, against PyG, scikit-learn and
@@ -171,7 +171,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--only", choices=("epoch", "search"), help="measure this again and keep the rest of the file")
+    parser.add_argument(
+        "--only", nargs="+", help="measure these again, such as cora/search, and keep the rest of the file"
+    )
     asked = parser.parse_args()
     if asked.rounds < 3:
         parser.error("--rounds must be at least 3: a single round kept waiting would pass for a result")
@@ -180,23 +182,22 @@ def main() -> None:
         print("DeepRobust is left out because it is not installed: make bench-peers installs it.", file=sys.stderr)
     where = setting(device)
     file = RESULTS / f"speed_{where['device'].split()[-1].lower()}.json"
-    jobs = [job for job in plan(asked.device) if asked.only in (None, job[1])]
-    before = {} if asked.only is None else json.loads(file.read_text())
-    lines = [line for line in before.get("lines", []) if line["task"] != asked.only]
+    jobs = [job for job in plan(asked.device) if not asked.only or f"{job[0]}/{job[1]}" in asked.only]
+    before = json.loads(file.read_text()) if asked.only else None
+    again = {job[:2] for job in jobs}
+    lines = [line for line in before["lines"] if (line["graph"], line["task"]) not in again] if before else []
     with tempfile.TemporaryDirectory() as folder:
         for job in track(jobs, description="Measuring"):
             lines += lines_of(job, asked.device, asked.rounds, folder)
-    points = scaling(scaling_nodes(device, quick=False), device)
-    result = {
-        **where,
-        **({"rest_of_revision": before["revision"]} if before else {}),
-        "rounds": asked.rounds,
-        "lines": lines,
-        "scaling": {"points": [point._asdict() for point in points], "slopes": slopes(points)},
-    }
     RESULTS.mkdir(exist_ok=True)
+    if before:
+        result = {**before, "lines": lines, "again": {"what": asked.only, "git": where["git"]}}
+    else:
+        points = scaling(scaling_nodes(device, quick=False), device)
+        draw_scaling(points, file.with_suffix(".png"))
+        grown = {"points": [point._asdict() for point in points], "slopes": slopes(points)}
+        result = {**where, "rounds": asked.rounds, "lines": lines, "scaling": grown}
     file.write_text(json.dumps(result, indent=1) + "\n")
-    draw_scaling(points, file.with_suffix(".png"))
     write_pages()
 
 

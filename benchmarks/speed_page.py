@@ -83,7 +83,9 @@ def page(results: dict[str, dict]) -> str:
 
 def about(result: dict) -> str:
     versions = ", ".join(f"{name} {version}" for name, version in result["versions"].items())
-    return f"{result['cores']} cores, {result['rounds']} rounds, {versions}, revision {result['git']}."
+    again = result.get("again")
+    later = f"; {', '.join(again['what'])} measured again at {again['git']}" if again else ""
+    return f"{result['cores']} cores, {result['rounds']} rounds, {versions}, revision {result['git']}{later}."
 
 
 def table(lines: list[dict]) -> list[str]:
