@@ -189,6 +189,8 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         for job in track(jobs, description="Measuring"):
             lines += lines_of(job, asked.device, asked.rounds, folder)
+    order = [job[:2] for job in plan(asked.device)]
+    lines.sort(key=lambda line: order.index((line["graph"], line["task"])))
     RESULTS.mkdir(exist_ok=True)
     if before:
         result = {**before, "lines": lines, "again": {"what": asked.only, "git": where["git"]}}
