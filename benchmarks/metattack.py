@@ -78,7 +78,7 @@ def deeprobust(data: Data, budget: int) -> Iterator[tuple[int, int]]:
     n = data.num_nodes
     adjacency = torch.zeros(n, n)
     adjacency[tuple(data.edge_index)] = 1
-    attack = peer()(surrogate, nnodes=n, feature_shape=data.x.shape, lambda_=0)
+    attack = peer()(surrogate, nnodes=n, feature_shape=data.x.shape, lambda_=0, train_iters=ours.settings.steps)
     known, unknown = (mask.nonzero().squeeze(1).numpy() for mask in (data.train_mask, ~data.train_mask))
     x = data.x.to_dense().numpy()
 

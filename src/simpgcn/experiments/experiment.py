@@ -27,6 +27,7 @@ ORDER = (
     "figure3",
     "figure4",
     "search",
+    "wider",
     "ties",
     "cosine",
     "directed",

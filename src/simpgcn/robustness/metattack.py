@@ -4,8 +4,9 @@ Edge after edge is flipped, each time the one that raises the attacker's loss mo
 the graph. Meta-Self's loss is that of the unlabelled nodes, under the labels the surrogate gives them on the clean
 graph; Meta-Train's is that of the labelled ones.
 
-The published attacked graphs come from the same steps: words as they are, 100 steps of 0.1 with momentum 0.9 from new
-weights for every flip, no degree test. Each rate was made anew, not gone on from the one below it.
+The published attacked graphs come from the same procedure: words as they are, steps of 0.1 with momentum 0.9 from new
+weights for every flip, no degree test; but of 100 steps each, where 40 make the stronger attack here (see
+:class:`~simpgcn.robustness.surrogate.SurrogateSettings`). Each rate was made anew, not gone on from the one below it.
 
 Draws differ in strength by several points. An attacker who knows validation labels makes several and keeps the one
 that validates worst; ``benchmarks/attack_strength.py`` does.

@@ -19,10 +19,15 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class SurrogateSettings:
-    """How the surrogate is trained; the settings of Metattack's paper."""
+    """How the surrogate is trained; the settings of Metattack's paper, but for fewer steps.
+
+    The paper has 100 steps. They fit a surrogate that has learned the training labels by heart, and so an attack on a
+    model trained as long; users stop by validation accuracy, long before. With 40, a GCN that is stopped so validates
+    about seven points lower on Cora with a fifth of its edges flipped.
+    """
 
     hidden_channels: int = 16
-    steps: int = 100
+    steps: int = 40
     lr: float = 0.1
     momentum: float = 0.9
 
