@@ -1,0 +1,37 @@
+"""What reproducing the paper took: the commands, their time and hardware, read from the results they left.
+
+    python benchmarks/reproduce_time.py FOLDER NAME
+
+FOLDER is what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_NAME.json, in which a command that
+made several tables stands once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+
+from simpgcn.experiments.making import duration
+
+RESULTS = Path(__file__).parent / "results"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("name")
+    wish = parser.parse_args()
+    commands: list[dict] = []
+    for path in sorted(wish.folder.glob("*.json")):
+        content = json.loads(path.read_text())
+        commands += [made for made in (content["made"], *content.get("made_before", [])) if made not in commands]
+    seconds = sum(made["seconds"] for made in commands)
+    RESULTS.mkdir(exist_ok=True)
+    result = {"hours": seconds / 3600, "commands": commands}
+    (RESULTS / f"reproduce_{wish.name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    print(f"{len(commands)} commands, {sum(made['trained'] for made in commands):,} runs, {duration(seconds)}")
+
+
+if __name__ == "__main__":
+    main()
