@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+
 import pytest
 import torch
+from filelock import FileLock, Timeout
 from torch.nn import functional as F
 
 from simpgcn.data import load_dataset
@@ -129,6 +133,26 @@ def test_pro_gnn_says_when_a_graph_is_too_large(small, monkeypatch):
         SimPGCNError, match=r"pro-gnn learns a dense graph: 120 nodes take about 57600 GB and the cpu has"
     ):
         METHODS["pro-gnn"].inputs(small, ProGNNSettings(rank=10, graph_steps=2))
+
+
+@pytest.mark.parametrize("share", [0.9, 0.1])
+def test_large_graphs_are_learned_by_turns(small, monkeypatch, tmp_path, share):
+    """Two that do not fit side by side wait for each other; small ones do not."""
+    monkeypatch.setenv("SIMPGCN_DATA", str(tmp_path))
+    monkeypatch.setattr(pro_gnn._Learned, "key", None)
+    monkeypatch.setattr(pro_gnn.os, "cpu_count", lambda: 2)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    monkeypatch.setattr(pro_gnn, "MATRICES", share * memory / (4 * 120**2))
+    alone = []
+
+    def learned(x, *given):
+        with suppress(Timeout), FileLock(tmp_path / "pro-gnn.lock", timeout=0):
+            alone.append(False)  # another process could learn now
+        return torch.ones(120, 120)
+
+    monkeypatch.setattr(pro_gnn, "learn_graph", learned)
+    METHODS["pro-gnn"].inputs(small, ProGNNSettings(rank=10, graph_steps=2))
+    assert alone == ([] if share > 0.5 else [False])
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason="needs CUDA")

@@ -39,7 +39,8 @@ from simpgcn.nn.sparse_matrix import SparseMatrix
 MOMENTUM = 0.9
 # Matrices of size n × n that are in memory at once, with some room.
 MATRICES = 15
-# From this many bytes on, processes that share a GPU learn their graphs by turns.
+# From this many bytes on, processes that share a GPU learn their graphs by turns; on a CPU, where not every core has
+# the memory for one.
 LARGE = 4 << 30
 
 
@@ -224,7 +225,7 @@ def _room_for(nodes: int, device: torch.device) -> Iterator[None]:
             f"pro-gnn learns a dense graph: {nodes:,} nodes take about {needed / 1e9:.0f} GB and the {device.type} has "
             f"{there / 1e9:.0f}: leave it out or choose a larger device"
         )
-    if device.type != "cuda" or needed < LARGE:
+    if needed < (LARGE if device.type == "cuda" else there / (os.cpu_count() or 1)):
         yield
         return
     data_home().mkdir(parents=True, exist_ok=True)
