@@ -1,9 +1,9 @@
 """What reproducing the paper took: the commands, their time and hardware, read from the results they left.
 
-    python benchmarks/reproduce_time.py FOLDER NAME
+    python benchmarks/reproduce_time.py NAME FOLDER...
 
-FOLDER is what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_NAME.json, in which a command that
-made several tables stands once.
+FOLDERs are what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_NAME.json, in which a command
+that made several tables stands once.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("folder", type=Path)
     parser.add_argument("name")
+    parser.add_argument("folders", nargs="+", type=Path)
     wish = parser.parse_args()
     commands: list[dict] = []
-    for path in sorted(wish.folder.glob("*.json")):
+    for path in sorted(path for folder in wish.folders for path in folder.glob("*.json")):
         content = json.loads(path.read_text())
         commands += [made for made in (content["made"], *content.get("made_before", [])) if made not in commands]
     seconds = sum(made["seconds"] for made in commands)

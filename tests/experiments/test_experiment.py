@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from simpgcn.experiments.experiment import ORDER, experiment_names, load_experim
 from simpgcn.experiments.figures import PICTURES
 from simpgcn.experiments.measures import row_measure
 
+RESULTS = Path(__file__).parents[2] / "results"
 PAPER = Path(__file__).parents[3] / "shared/paper/simp-gcn.tex"
 
 
@@ -67,6 +69,22 @@ def test_the_published_settings_are_the_shipped_ones():
             for dataset, paper in zip(experiment.datasets, row.paper, strict=True):
                 (config,) = run_configs(dataset, "simpgcn", 1)
                 assert paper in (None, getattr(getattr(config, section), key))
+
+
+def test_table3_has_what_the_wider_search_found():
+    search = {row.name: row for row in load_experiment("wider").rows}
+    cells = json.loads((RESULTS / "wider.json").read_text())["cells"]
+    (simpgcn,) = (row for row in load_experiment("table3").rows if row.name == "simpgcn-wider")
+    for dataset in load_experiment("table3").datasets:
+        found = {
+            search[cell["row"]].measure["setting"]: cell["mean"]
+            for cell in cells
+            if cell["dataset"] == dataset and cell["measure"] == "searched setting" and cell["mean"] is not None
+        }
+        (config,) = run_configs(dataset, "simpgcn", 1, simpgcn.settings(dataset))
+        taken = {key: getattr(getattr(config, key.split(".")[0]), key.split(".")[1]) for key in found}
+        assert len(found) >= 4
+        assert found == taken
 
 
 def test_ablations_change_what_they_say():
