@@ -1,8 +1,8 @@
-"""What reproducing the paper took: the commands, their time and hardware, read from the results they left.
+"""What reproducing the paper took without a GPU: the commands and their time, read from the results they left.
 
-    python benchmarks/reproduce_time.py NAME FOLDER...
+    python benchmarks/reproduce_time.py FOLDER...
 
-FOLDERs are what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_NAME.json, in which a command
+FOLDERs are what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_cpu.json, in which a command
 that made several tables stands once.
 """
 
@@ -19,17 +19,18 @@ RESULTS = Path(__file__).parent / "results"
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("name")
     parser.add_argument("folders", nargs="+", type=Path)
     wish = parser.parse_args()
     commands: list[dict] = []
     for path in sorted(path for folder in wish.folders for path in folder.glob("*.json")):
         content = json.loads(path.read_text())
-        commands += [made for made in (content["made"], *content.get("made_before", [])) if made not in commands]
+        for made in (content["made"], *content.get("made_before", [])):
+            if "gpu" not in made["machine"] and made not in commands:
+                commands.append(made)
     seconds = sum(made["seconds"] for made in commands)
     RESULTS.mkdir(exist_ok=True)
     result = {"hours": seconds / 3600, "commands": commands}
-    (RESULTS / f"reproduce_{wish.name}.json").write_text(json.dumps(result, indent=1) + "\n")
+    (RESULTS / "reproduce_cpu.json").write_text(json.dumps(result, indent=1) + "\n")
     print(f"{len(commands)} commands, {sum(made['trained'] for made in commands):,} runs, {duration(seconds)}")
 
 
