@@ -27,6 +27,8 @@ def main() -> None:
         for made in (content["made"], *content.get("made_before", [])):
             if "gpu" not in made["machine"] and made not in commands:
                 commands.append(made)
+    if not commands:
+        parser.error("no results that were made without a GPU in these folders: name what `simpgcn reproduce` wrote")
     seconds = sum(made["seconds"] for made in commands)
     RESULTS.mkdir(exist_ok=True)
     result = {"hours": seconds / 3600, "commands": commands}

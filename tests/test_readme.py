@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import re
+import statistics
 from pathlib import Path
 
 import pytest
@@ -81,6 +82,56 @@ def test_memory_of_tables_is_the_measured_one():
     assert f"are read in {found['peak_over_files']} times the memory of their files" in " ".join(README.split())
     assert found["peak_over_files"] < 3
     assert found["peak_over_files_and_tensors"] < 1
+
+
+def kept(points, who, rate):
+    """GCN's accuracy, on average over the graphs of ``who`` at a rate."""
+    graphs = [point for point in points if point["who"].startswith(who) and point["rate"] == rate]
+    return statistics.mean(run["picked"] for point in graphs for run in point["runs"])
+
+
+def test_our_metattack_is_as_strong_as_the_published_one():
+    points = json.loads((ROOT / "benchmarks/results/attack_strength_cora.json").read_text())["points"]
+    assert len({point["who"] for point in points}) == 6
+    for rate in (0.05, 0.1, 0.15, 0.2, 0.25):
+        assert kept(points, "ours", rate) <= kept(points, "published", rate) + 2
+    few, many = (" and ".join(f"{kept(points, who, rate):.1f}%" for rate in (0.05, 0.2)) for who in ("ours", "publ"))
+    paper = json.loads((ROOT / "benchmarks/results/attack_strength_cora_100_steps.json").read_text())["points"]
+    words = " ".join(README.split())
+    assert f"a GCN keeps {few} on average over five draws, where the published graphs leave {many}" in words
+    assert f"with 100 steps {kept(paper, 'ours', 0.2):.1f}% at 20%" in words
+
+
+def test_metattack_is_faster_than_others_in_less_memory():
+    found = json.loads((ROOT / "benchmarks/results/metattack.json").read_text())
+    assert found["same_flips_as_plain"]
+    assert min(found["times_faster"]["deeprobust"]) > 300
+    assert found["share_of_memory"]["deeprobust"] < 1 / 30
+
+
+def test_metattack_made_here_is_harder_on_simpgcn():
+    found = json.loads((ROOT / "benchmarks/results/robustness_cora_metattack_here.json").read_text())["points"]
+    left = {point["model"]: point["test_mean"] for point in found if point["rate"] == 0.25}
+    published = json.loads((ROOT / "results/figure2.json").read_text())["cells"]
+    (ours,) = (c["mean"] for c in published if (c["row"], c["dataset"]) == ("simpgcn", "cora+metattack@0.25"))
+    words = " ".join(README.split())
+    assert f"SimP-GCN keeps {left['simpgcn']:.1f}% with a quarter of the edges flipped, not the {ours:.1f}%" in words
+    assert f"and a GCN {left['gcn']:.1f}%" in words
+
+
+def test_time_to_reproduce_is_the_measured_one():
+    hours = json.loads((ROOT / "benchmarks/results/reproduce_cpu.json").read_text())["hours"]
+    assert hours < 3
+    assert f"Everything but Figure 2 took {60 * hours:.0f} minutes on two CPU cores" in " ".join(README.split())
+
+
+def test_what_the_wider_search_reaches_is_the_measured_one():
+    cells = json.loads((ROOT / "results/table3.json").read_text())["cells"]
+    means = {(c["row"], c["dataset"]): f"{c['mean']:.1f}" for c in cells if c["mean"] is not None}
+    old, new = ([means[row, name] for name in ("cora", "citeseer", "pubmed")] for row in ("simpgcn", "simpgcn-wider"))
+    assert f"({old[0]} instead of 82.8)" in README
+    found = f"reach {new[0]}, and {new[1]} instead of {old[1]} on CiteSeer, but {new[2]} instead of {old[2]} on PubMed"
+    assert found in " ".join(README.split())
 
 
 def test_links_and_commands_exist():
