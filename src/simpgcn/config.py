@@ -21,6 +21,7 @@ from simpgcn.data.own_graph import is_file_name
 from simpgcn.data.splits import SplitKind
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.nn.registry import SimPGCNSettings, find_method
+from simpgcn.similarity.neighbors import FarTies
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ class SimilaritySettings:
     k: int = 20
     binarize: Choice = "auto"
     seed: int = 0
+    far_ties: FarTies = "random"
 
 
 @dataclass(frozen=True)
@@ -76,10 +78,11 @@ class Config:
 
     >>> Config().replace({"training": {"lr": 0.05}}).training.lr
     0.05
-    >>> Config().replace({"similarity": {"kk": 5}})
+    >>> Config().replace({"tables": {"labels": "topic"}})
     Traceback (most recent call last):
         ...
-    simpgcn.errors.SimPGCNError: unknown setting 'similarity.kk': did you mean similarity.k? Known: k, binarize, seed
+    simpgcn.errors.SimPGCNError: unknown setting 'tables.labels': did you mean tables.label? Known: edges, label, id, \
+features, weights
     """
 
     data: DataSettings = field(default_factory=DataSettings)

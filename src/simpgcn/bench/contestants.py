@@ -13,8 +13,7 @@ from simpgcn.bench.measure import per_epoch, seconds
 from simpgcn.bench.plain_pyg import PlainTraining, plain_inputs
 from simpgcn.bench.plain_search import scikit_argsort, scikit_nearest
 from simpgcn.config import Config
-from simpgcn.similarity import FeatureGraph
-from simpgcn.training import Trainer, prepare
+from simpgcn.training import Trainer, feature_graph, prepare, pretext_pairs
 
 OURS = "simpgcn"
 FLOOR = "memory floor"
@@ -29,14 +28,7 @@ def with_feature_graph(data: Data, config: Config, *, cache: bool = True) -> Dat
     >>> with_feature_graph(*bench_graph("tiny"), cache=False).feature_edge_index.size(0)
     2
     """
-    similarity = config.similarity
-    found: Data = FeatureGraph(
-        similarity.k,
-        pairs=config.model.pretext_neighbors,
-        binarize=similarity.binarize,
-        seed=similarity.seed,
-        cache=cache,
-    )(data)
+    found: Data = feature_graph(config, pairs=pretext_pairs(config), cache=cache)(data)
     return found
 
 

@@ -16,8 +16,7 @@ from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.errors import SimPGCNError
 from simpgcn.report.surroundings import Surrounding, surrounding
-from simpgcn.similarity import FeatureGraph
-from simpgcn.training import Epoch
+from simpgcn.training import Epoch, feature_graph, pretext_pairs
 from simpgcn.training.problem import on_device
 
 SOURCES = ("graph", "look_alikes", "itself")
@@ -109,14 +108,8 @@ def with_look_alikes(data: Data, config: Config, *, cache: bool | Path = True) -
     torch.Size([2, 40000])
     """
     data = on_device(data, torch.device("cpu"))
-    pairs = config.model.pretext_neighbors if getattr(config.model, "pretext_weight", 0) else 0
-    return FeatureGraph(
-        min(config.similarity.k, data.x.size(0) - 1),
-        pairs=pairs,
-        binarize=config.similarity.binarize,
-        seed=config.similarity.seed,
-        cache=cache,
-    )(data)
+    k = min(config.similarity.k, data.x.size(0) - 1)
+    return feature_graph(config, k, pairs=pretext_pairs(config), cache=cache)(data)
 
 
 def _predictions(folder: Path) -> pa.Table:

@@ -23,7 +23,7 @@ from simpgcn.data.features import is_sparse
 from simpgcn.data.home import data_home
 from simpgcn.files import replacing
 from simpgcn.similarity.exact import Neighbors
-from simpgcn.similarity.neighbors import nearest_neighbors
+from simpgcn.similarity.neighbors import FarTies, nearest_neighbors
 
 # Part of every address: raise it when the search's results change.
 VERSION = 2
@@ -36,6 +36,7 @@ def cached_neighbors(
     *,
     farthest: int = 0,
     seed: int = 0,
+    far_ties: FarTies = "random",
     folder: Path | None = None,
     max_bytes: int = MAX_BYTES,
     on_progress: Callable[[float], None] | None = None,
@@ -43,7 +44,7 @@ def cached_neighbors(
     """:func:`nearest_neighbors`, answered from disk where the same search was made before.
 
     Args:
-        x, k, farthest, seed, on_progress: As for :func:`nearest_neighbors`.
+        x, k, farthest, seed, far_ties, on_progress: As for :func:`nearest_neighbors`.
         folder: Where the files are; the data home's ``similarity`` folder if left out.
         max_bytes: What the folder may grow to.
 
@@ -55,7 +56,7 @@ def cached_neighbors(
     (True, 1)
     """
     folder = data_home() / "similarity" if folder is None else folder
-    path = folder / _name(x, k, farthest, seed)
+    path = folder / _name(x, k, farthest, seed, far_ties)
     try:
         found = _read(path, (x.size(0), k), (x.size(0), farthest))
         with suppress(OSError):  # in a folder that is another's
@@ -63,7 +64,7 @@ def cached_neighbors(
         return Neighbors(*(part.to(x.device) for part in found))
     except (OSError, KeyError, RuntimeError, SafetensorError, TypeError, ValueError):
         pass  # not there, damaged, or removed by another process as it was opened: search, and write it anew
-    found = nearest_neighbors(x, k, farthest=farthest, seed=seed, on_progress=on_progress)
+    found = nearest_neighbors(x, k, farthest=farthest, seed=seed, far_ties=far_ties, on_progress=on_progress)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replacing(path) as draft:
@@ -75,7 +76,7 @@ def cached_neighbors(
     return found
 
 
-def copy_search(x: Tensor, k: int, *, farthest: int = 0, seed: int = 0, to: Path) -> None:
+def copy_search(x: Tensor, k: int, *, farthest: int = 0, seed: int = 0, far_ties: FarTies = "random", to: Path) -> None:
     """Give a folder of its own the answer that :func:`cached_neighbors` has on disk, if it has one.
 
     >>> import tempfile, torch
@@ -85,7 +86,7 @@ def copy_search(x: Tensor, k: int, *, farthest: int = 0, seed: int = 0, to: Path
     >>> len(list(folder.iterdir()))
     1
     """
-    path = to / _name(x, k, farthest, seed)
+    path = to / _name(x, k, farthest, seed, far_ties)
     try:
         to.mkdir(parents=True, exist_ok=True)
         with replacing(path) as draft:
@@ -114,8 +115,9 @@ def _content(path: Path, found: Neighbors) -> str:
     return digest.hexdigest()
 
 
-def _name(x: Tensor, k: int, farthest: int, seed: int) -> str:
-    digest = hashlib.sha256(f"{VERSION} cosine {k} {farthest} {seed} {x.layout} {tuple(x.shape)}".encode())
+def _name(x: Tensor, k: int, farthest: int, seed: int, far_ties: FarTies) -> str:
+    question = f"{VERSION} cosine {k} {farthest} {seed} {far_ties} {x.layout} {tuple(x.shape)}"
+    digest = hashlib.sha256(question.encode())
     parts = (x.crow_indices(), x.col_indices(), x.values()) if is_sparse(x) else (x,)
     for part in parts:
         digest.update(str(part.dtype).encode())

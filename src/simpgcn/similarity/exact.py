@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import torch
 from torch import Tensor
@@ -63,6 +63,7 @@ class Block(NamedTuple):
 
 
 Pass = Callable[[Tensor, int, int, int], Iterator[Block]]
+Found = TypeVar("Found")
 
 
 def exact_neighbors(
@@ -104,7 +105,7 @@ def exact_neighbors(
 
 
 def _passes(features: Comparable, k: int, farthest: int) -> list[Pass]:
-    blocked = [_whole] if features.whole else [_single, _double]
+    blocked = [_all] if features.whole else [_single, _all]
     return _fused(features, k, farthest) + [partial(search, features) for search in blocked]
 
 
@@ -118,27 +119,54 @@ def _fused(features: Comparable, k: int, farthest: int) -> list[Pass]:
     return fused.passes(features, k, farthest)
 
 
-def _whole(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
-    x, norm2, _, candidates = features
+def _all(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
+    """Every candidate by its exact key."""
+    keys = exact_keys(features)
+
+    def search(block: Tensor) -> Block:
+        key = keys(block)
+        near_key, near = _others(features, key, k, block, seed, largest=True)
+        far_key, far = _others(features, key, farthest, block, seed, largest=False)
+        found = Neighbors(near, similarities(features, near_key, block), far, similarities(features, far_key, block))
+        return Block(block, found, torch.ones_like(block, dtype=torch.bool))
+
+    x, step = features.x, block_rows(features.x)
+    blocks = rows.split(step if features.whole else max(1, step // 2))
+    short = features.whole and is_sparse(x) and x.device.type == "cpu"
+    return side_by_side(search, blocks) if short else map(search, blocks)
+
+
+def exact_keys(features: Comparable) -> Callable[[Tensor], Tensor]:
+    """What gives some rows their keys ``[b, candidates]``, which rank the candidates exactly as similarities do.
+
+    >>> features = comparable(torch.tensor([[1.0, 0.0], [1.0, 1.0], [0.0, 0.0]]))
+    >>> exact_keys(features)(torch.tensor([1]))
+    tensor([[1., 2., 0.]])
+    """
+    x, norm2, whole, candidates = features
+    if not whole:
+        x = with_values(x, stored_values(x).double())
+        others = first_rows(x, candidates)
+        return lambda block: dots(x, block, others).float()
     others = first_rows(x, candidates)
     divisor = norm2[:candidates].masked_fill(norm2[:candidates] == 0, 1)  # only where a zero row would divide 0 by 0
     signed = bool((stored_values(x) < 0).any())
 
-    def search(block: Tensor) -> Block:
+    def keys(block: Tensor) -> Tensor:
         key = dots(x, block, others)
         key = key.mul_(key.abs()) if signed else key.square_()
-        key.div_(divisor)
-        near_key, near = _others(features, key, k, block, seed, largest=True)
-        far_key, far = _others(features, key, farthest, block, seed, largest=False)
-        found = Neighbors(near, cosine(near_key, norm2[block]), far, cosine(far_key, norm2[block]))
-        return Block(block, found, torch.ones_like(block, dtype=torch.bool))
+        return key.div_(divisor)
 
-    blocks = rows.split(_block_rows(x))
-    return _side_by_side(search, blocks) if is_sparse(x) and x.device.type == "cpu" else map(search, blocks)
+    return keys
 
 
-def _side_by_side(search: Callable[[Tensor], Block], blocks: Sequence[Tensor]) -> Iterator[Block]:
-    """The answers for all blocks, in order, each found on one thread: their steps are too short to be shared."""
+def similarities(features: Comparable, key: Tensor, rows: Tensor) -> Tensor:
+    """The similarities that some rows have by their exact keys ``[b, c]``."""
+    return cosine(key, features.norm2[rows]) if features.whole else key
+
+
+def side_by_side(search: Callable[[Tensor], Found], blocks: Sequence[Tensor]) -> Iterator[Found]:
+    """The answers for all blocks, in order, each found on one thread: for steps too short to be shared."""
     threads = torch.get_num_threads()
     if threads == 1:
         yield from map(search, blocks)
@@ -168,7 +196,7 @@ def _single(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int
     x = features.x
     others = first_rows(x, features.candidates)
     bound = rounding_bound(x, bits=24)
-    for block in rows.split(_block_rows(x)):
+    for block in rows.split(block_rows(x)):
         with full_precision():
             score = dots(x, block, others)
         near_score, near, near_proved = _ranked(features, score, k, block, seed, bound, largest=True)
@@ -193,18 +221,8 @@ def _ranked(
     return value, chosen, (gap if largest else -gap) > bound
 
 
-def _double(features: Comparable, rows: Tensor, k: int, farthest: int, seed: int) -> Iterator[Block]:
-    """All in float64, for rows with equals or nearly so."""
-    x = with_values(features.x, stored_values(features.x).double())
-    others = first_rows(x, features.candidates)
-    for block in rows.split(max(1, _block_rows(x) // 2)):
-        score = dots(x, block, others).float()
-        near_score, near = _others(features, score, k, block, seed, largest=True)
-        far_score, far = _others(features, score, farthest, block, seed, largest=False)
-        yield Block(block, Neighbors(near, near_score, far, far_score), torch.ones_like(block, dtype=torch.bool))
-
-
-def _block_rows(x: Tensor) -> int:
+def block_rows(x: Tensor) -> int:
+    """How many rows to score at once."""
     entries = _block_entries(x.device)
     rows = max(1, entries // max(x.shape))  # sparse rows are made dense a block at a time
     if is_sparse(x) and x.device.type == "cpu":

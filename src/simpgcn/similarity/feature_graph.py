@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -14,7 +15,7 @@ from simpgcn.data.features import Choice, binarize, compact
 from simpgcn.errors import SimPGCNError
 from simpgcn.similarity.cache import cached_neighbors, copy_search
 from simpgcn.similarity.exact import Neighbors
-from simpgcn.similarity.neighbors import nearest_neighbors
+from simpgcn.similarity.neighbors import FarTies, nearest_neighbors
 from simpgcn.similarity.pairs import similarity_pairs
 
 
@@ -47,6 +48,8 @@ class FeatureGraph(BaseTransform):
         binarize: Compare which features are present (``always``), their values (``never``), or what suits
             them (``auto``: presence for word-like features).
         seed: Orders equal similarities.
+        far_ties: How those are ordered among the least similar; see
+            :func:`simpgcn.similarity.nearest_neighbors`.
         cache: Keep the search on disk; a folder, or True for the data home's.
         on_progress: Called with the share of rows done.
 
@@ -64,6 +67,7 @@ class FeatureGraph(BaseTransform):
         pairs: int = 0,
         binarize: Choice = "auto",
         seed: int = 0,
+        far_ties: FarTies = "random",
         cache: bool | Path = True,
         on_progress: Callable[[float], None] | None = None,
     ) -> None:
@@ -71,6 +75,7 @@ class FeatureGraph(BaseTransform):
         self.pairs = pairs
         self.binarize = binarize
         self.seed = seed
+        self.far_ties = far_ties
         self.cache = cache
         self.on_progress = on_progress
 
@@ -84,14 +89,12 @@ class FeatureGraph(BaseTransform):
                 f"{self.pairs} most and least similar nodes were asked for the pretext task, but each of the {n} "
                 f"nodes has {n - 1} others: choose fewer"
             )
-        x, count = self._question(data)
+        x, count, options = self._question(data)
         if self.cache is False:
-            found = nearest_neighbors(x, count, farthest=self.pairs, seed=self.seed, on_progress=self.on_progress)
+            found = nearest_neighbors(x, count, **options, on_progress=self.on_progress)
         else:
             folder = None if self.cache is True else self.cache
-            found = cached_neighbors(
-                x, count, farthest=self.pairs, seed=self.seed, folder=folder, on_progress=self.on_progress
-            )
+            found = cached_neighbors(x, count, **options, folder=folder, on_progress=self.on_progress)
         near = found._replace(near=found.near[:, : self.k], near_similarity=found.near_similarity[:, : self.k])
         data.feature_edge_index, data.feature_edge_weight = feature_edges(near)
         if self.pairs:
@@ -101,11 +104,12 @@ class FeatureGraph(BaseTransform):
 
     def copy_search(self, data: Data, to: Path) -> None:
         """Give a folder of its own the search for this graph that is in the cache; a ``cache`` to use elsewhere."""
-        x, count = self._question(data)
-        copy_search(x, count, farthest=self.pairs, seed=self.seed, to=to)
+        x, count, options = self._question(data)
+        copy_search(x, count, **options, to=to)
 
-    def _question(self, data: Data) -> tuple[Tensor, int]:
-        return binarize(compact(data.x), self.binarize), max(self.k, self.pairs)
+    def _question(self, data: Data) -> tuple[Tensor, int, dict[str, Any]]:
+        options = {"farthest": self.pairs, "seed": self.seed, "far_ties": self.far_ties}
+        return binarize(compact(data.x), self.binarize), max(self.k, self.pairs), options
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(k={self.k}, pairs={self.pairs}, binarize={self.binarize!r})"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -10,6 +11,9 @@ from torch import Tensor
 from simpgcn.data.features import as_csr, is_sparse, stack_rows, stored_values
 from simpgcn.errors import SimPGCNError
 from simpgcn.similarity.exact import Neighbors, exact_neighbors
+from simpgcn.similarity.quicksort import quicksort_farthest
+
+FarTies = Literal["random", "quicksort"]
 
 
 def nearest_neighbors(
@@ -18,6 +22,7 @@ def nearest_neighbors(
     *,
     farthest: int = 0,
     seed: int = 0,
+    far_ties: FarTies = "random",
     among: Tensor | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> Neighbors:
@@ -39,6 +44,9 @@ def nearest_neighbors(
         k: Neighbours per row, most similar first.
         farthest: Least similar rows to return as well, least similar first.
         seed: Orders equal similarities.
+        far_ties: How those are ordered among the least similar: at ``random``, by the seed, too; or as the published
+            code's ``quicksort`` leaves them, which names few rows very often
+            (:mod:`simpgcn.similarity.quicksort`) and takes longer.
         among: Features ``[s, d]`` of those to search among; the rows of ``x`` themselves if left out.
         on_progress: Called with the share of rows done.
 
@@ -60,7 +68,12 @@ def nearest_neighbors(
             raise SimPGCNError(
                 f"{name} = {count} neighbours were asked for, but {found}: choose {name} between 0 and {others}"
             )
+    if far_ties not in get_args(FarTies):
+        raise SimPGCNError(f"similarity.far_ties must be random or quicksort, not {far_ties!r}")
+    sorted_far = far_ties == "quicksort" and farthest > 0
     if among is not None:
+        if sorted_far:
+            raise SimPGCNError("far_ties=quicksort sorts the rows themselves: leave among out, or farthest at 0")
         if x.size(1) != among.size(1):
             raise SimPGCNError(f"rows of {x.size(1)} features cannot be compared with rows of {among.size(1)}")
         x = stack_rows(among, x)
@@ -68,7 +81,15 @@ def nearest_neighbors(
     if not _is_finite(stored_values(x)):
         raise SimPGCNError("the features hold NaN or infinite values: fill or drop them first")
     with torch.cuda.device_of(stored_values(x)):
-        return exact_neighbors(x, k, farthest, seed=seed, candidates=candidates, on_progress=on_progress)
+        if not sorted_far:
+            return exact_neighbors(x, k, farthest, seed=seed, candidates=candidates, on_progress=on_progress)
+        near = exact_neighbors(x, k, 0, seed=seed, on_progress=_part(on_progress, 0))
+        far, similarity = quicksort_farthest(x, farthest, on_progress=_part(on_progress, 1))
+        return near._replace(far=far, far_similarity=similarity)
+
+
+def _part(on_progress: Callable[[float], None] | None, half: int) -> Callable[[float], None] | None:
+    return None if on_progress is None else lambda share: on_progress((half + share) / 2)
 
 
 def _is_finite(values: Tensor) -> bool:

@@ -8,6 +8,7 @@ from simpgcn.training.prediction import Prediction, predict
 from simpgcn.training.problem import (
     Problem,
     copy_search,
+    feature_graph,
     find_device,
     load_graph,
     model_inputs,
@@ -31,6 +32,7 @@ __all__ = [
     "alike",
     "calibrate",
     "copy_search",
+    "feature_graph",
     "find_device",
     "how_many",
     "load_graph",

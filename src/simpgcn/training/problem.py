@@ -130,18 +130,25 @@ def with_feature_graph(
     data = on_device(data, device)
     if find_method(config.model_name).feature_graph:
         k = min(config.similarity.k, data.x.size(0) - 1) if cap_k else config.similarity.k
-        data = _feature_graph(config, k, pairs=pairs, cache=cache, on_progress=on_progress)(data)
+        data = feature_graph(config, k, pairs=pairs, cache=cache, on_progress=on_progress)(data)
     return data
 
 
 def copy_search(data: Data, config: Config, to: Path) -> None:
     """Give a folder of its own the search that :func:`prepare` left in the cache; a ``cache`` for what comes later."""
     if find_method(config.model_name).feature_graph:
-        _feature_graph(config, config.similarity.k, pairs=pretext_pairs(config)).copy_search(data, to)
+        feature_graph(config, pairs=pretext_pairs(config)).copy_search(data, to)
 
 
-def _feature_graph(config: Config, k: int, **options: Any) -> FeatureGraph:
-    return FeatureGraph(k, binarize=config.similarity.binarize, seed=config.similarity.seed, **options)
+def feature_graph(config: Config, k: int | None = None, **options: Any) -> FeatureGraph:
+    """The transform that a configuration asks for; of ``k`` neighbours, where it must be others than its own.
+
+    >>> feature_graph(Config(), pairs=5)
+    FeatureGraph(k=20, pairs=5, binarize='auto')
+    """
+    own = config.similarity
+    k = own.k if k is None else k
+    return FeatureGraph(k, binarize=own.binarize, seed=own.seed, far_ties=own.far_ties, **options)
 
 
 def on_device(data: Data, device: torch.device) -> Data:
