@@ -1,9 +1,10 @@
-"""What reproducing the paper took without a GPU: the commands and their time, read from the results they left.
+"""What reproducing the paper took: the commands and their time, read from the results they left.
 
     python benchmarks/reproduce_time.py FOLDER...
 
-FOLDERs are what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_cpu.json, in which a command
-that made several tables stands once.
+FOLDERs are what ``simpgcn reproduce --out`` wrote. Writes benchmarks/results/reproduce_cpu.json of the commands without
+a GPU and reproduce_gpu.json of those with one; a command that made several tables stands once. A kind of which the
+folders know nothing keeps its file.
 """
 
 from __future__ import annotations
@@ -21,19 +22,22 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("folders", nargs="+", type=Path)
     wish = parser.parse_args()
-    commands: list[dict] = []
+    commands: dict[str, list[dict]] = {}
     for path in sorted(path for folder in wish.folders for path in folder.glob("*.json")):
         content = json.loads(path.read_text())
         for made in (content["made"], *content.get("made_before", [])):
-            if "gpu" not in made["machine"] and made not in commands:
-                commands.append(made)
+            kind = commands.setdefault("gpu" if "gpu" in made["machine"] else "cpu", [])
+            if made not in kind:
+                kind.append(made)
     if not commands:
-        parser.error("no results that were made without a GPU in these folders: name what `simpgcn reproduce` wrote")
-    seconds = sum(made["seconds"] for made in commands)
+        parser.error("no results in these folders: name what `simpgcn reproduce` wrote")
     RESULTS.mkdir(exist_ok=True)
-    result = {"hours": seconds / 3600, "commands": commands}
-    (RESULTS / "reproduce_cpu.json").write_text(json.dumps(result, indent=1) + "\n")
-    print(f"{len(commands)} commands, {sum(made['trained'] for made in commands):,} runs, {duration(seconds)}")
+    for kind, found in commands.items():
+        seconds = sum(made["seconds"] for made in found)
+        result = {"hours": seconds / 3600, "commands": found}
+        (RESULTS / f"reproduce_{kind}.json").write_text(json.dumps(result, indent=1) + "\n")
+        trained = sum(made["trained"] for made in found)
+        print(f"{kind}: {len(found)} commands, {trained:,} runs, {duration(seconds)}")
 
 
 if __name__ == "__main__":

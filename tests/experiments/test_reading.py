@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import numpy as np
+
 from simpgcn.experiments.reading import reading
+from simpgcn.experiments.verdict import holm
 
 
 def cell(dataset, p_exact, p_below):
@@ -30,8 +33,24 @@ def test_both_tests_are_told_of():
     scattered, exact = found.split("as if it were exact: ")
     assert "3 cells" in scattered
     assert scattered.endswith("that it is: SimP-GCN on CiteSeer in Table 3 (p = 0.040); ")
-    assert exact == "SimP-GCN on Cora in Table 3 (p = 0.010), SimP-GCN on CiteSeer in Table 3 (p < 0.001)."
+    assert exact.startswith("SimP-GCN on Cora in Table 3 (p = 0.010), SimP-GCN on CiteSeer in Table 3 (p < 0.001). One")
 
 
 def test_no_cell_below_is_none():
-    assert sentence(cell("cora", 0.3, 0.4)).endswith("that it is: none; as if it were exact: none.")
+    assert "that it is: none; as if it were exact: none." in sentence(cell("cora", 0.3, 0.4))
+
+
+def test_many_tests_are_corrected_for_their_number():
+    cells = [cell(f"graph-{i}", 0.3, 0.4) for i in range(9)]
+    told = "significantly below as the mean of ten runs: "
+    assert sentence(cell("cora", 0.001, 0.006), *cells).endswith(f"{told}none.")
+    assert sentence(cell("cora", 0.001, 0.004), *cells).endswith(f"{told}SimP-GCN on Cora in Table 3 (p = 0.040).")
+    assert sentence(cell("cora", None, None), cell("citeseer", 0.001, 0.04)).endswith("in Table 3 (p = 0.040).")
+
+
+def test_correction_is_that_of_holm():
+    p = np.array([0.2, 0.003, 0.04, 0.02, 0.9])
+    order = np.argsort(p)
+    for level in (0.01, 0.05, 0.1, 0.3):  # step by step, until a test is not below its share of the level
+        stopped = next((i for i, j in enumerate(order) if p[j] > level / (len(p) - i)), len(p))
+        assert {i for i, raised in enumerate(holm(list(p))) if raised <= level} == set(order[:stopped])

@@ -179,6 +179,17 @@ def test_a_row_may_have_more_runs_than_the_others(tmp_path, experiments, monkeyp
     assert [cell["runs"] for cell in run(tmp_path)[0]["cells"]] == [2, 2, 1]
 
 
+def test_a_row_may_have_more_runs_on_one_graph(tmp_path, experiments, monkeypatch):
+    gcn = {"model": "gcn", "label": "GCN", "measure": {"name": "accuracy", "runs": {"demo": 4}}}
+    rows = {"gcn": gcn, "mlp": {"model": "mlp", "label": "MLP"}}
+    shared = {key: TINY[key] for key in ("metadata", "measure", "changes")}
+    experiments(t={**shared, "datasets": ["demo", "homophily-0.5"], "rows": rows})
+    monkeypatch.setattr(measures, "RUNS", 2)
+    (table,) = run(tmp_path)
+    assert [cell["runs"] for cell in table["cells"]] == [4, 2, 2, 2]
+    assert "2 runs a cell; for GCN 4 on Demo, 2 on homophily-0.5" in (tmp_path / "README.md").read_text()
+
+
 def test_rows_measured_again_take_their_places(tmp_path, experiments, monkeypatch):
     experiments(t=TINY)
     with pytest.raises(SimPGCNError, match=r"no results in .*t\.json to keep the other rows of: leave --rows out"):

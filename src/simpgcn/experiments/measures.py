@@ -26,6 +26,9 @@ from simpgcn.experiments.tune import nested
 from simpgcn.experiments.verdict import Verdict, judge_accuracy, judge_nothing, judge_setting, judge_value
 from simpgcn.training import load_graph
 
+# A number of runs, or one for each dataset; None for as many as is usual.
+Runs = int | dict[str, int] | None
+
 
 @dataclass
 class Work:
@@ -36,13 +39,16 @@ class Work:
     device: str | None = None
     done: dict[Config, Outcome] = field(default_factory=dict)
 
-    def runs(self, wish: int | None) -> int:
+    def runs(self, wish: Runs, dataset: str) -> int:
         """How many runs a cell has whose row wishes for so many; fewer than usual are fewer everywhere.
 
-        >>> Work(10, Path()).runs(30), Work(10, Path()).runs(None), Work(3, Path()).runs(30)
+        >>> Work(10, Path()).runs(30, "cora"), Work(10, Path()).runs(None, "cora"), Work(3, Path()).runs(30, "cora")
         (30, 10, 3)
+        >>> Work(10, Path()).runs({"cora": 300}, "cora"), Work(10, Path()).runs({"cora": 300}, "pubmed")
+        (300, 10)
         """
-        return min(wish or self.count, self.count) if self.count < RUNS else wish or self.count
+        own = wish.get(dataset) if isinstance(wish, dict) else wish
+        return min(own or self.count, self.count) if self.count < RUNS else own or self.count
 
     def changes(self, row: Row, dataset: str) -> dict[str, Any]:
         """The row's settings on a dataset, with the device asked for."""
@@ -76,10 +82,10 @@ def _no_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Conf
     return []
 
 
-def _model_configs(row: Row, dataset: str, work: Work, runs: int | None = None, **options: Any) -> list[Config]:
+def _model_configs(row: Row, dataset: str, work: Work, runs: Runs = None, **options: Any) -> list[Config]:
     if row.model is None:
         raise SimPGCNError(f"the row {row.name} names no model to train")
-    return run_configs(dataset, row.model, work.runs(runs), work.changes(row, dataset))
+    return run_configs(dataset, row.model, work.runs(runs, dataset), work.changes(row, dataset))
 
 
 def _finished(configs: list[Config], work: Work) -> list[Config]:
@@ -91,7 +97,7 @@ def _accuracies(configs: list[Config], work: Work, part: Part) -> list[float]:
     return [100 * (work.done[config].metrics or {})[key] for config in _finished(configs, work)]
 
 
-def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: int | None = None) -> list[float]:
+def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: Runs = None) -> list[float]:
     return _accuracies(_model_configs(row, dataset, work, runs), work, part)
 
 

@@ -116,17 +116,22 @@ def _failure(cell: dict[str, Any]) -> str:
 
 
 def _runs(table: dict[str, Any]) -> str:
-    """How many runs the cells have: as most of them, and which rows have another number."""
-    by_row: dict[str, int] = {}
+    """How many runs the cells have: as most of them, and which rows, or cells of a row, have another number."""
+    by_row: dict[str, dict[int, list[str]]] = {}
     for cell in table["cells"]:
-        by_row[cell["label"]] = max(by_row.get(cell["label"], 0), cell["runs"])
-    counts = Counter(count for count in by_row.values() if count > 1)
+        if cell["runs"] > 1 and not cell["error"]:
+            by_row.setdefault(cell["label"], {}).setdefault(cell["runs"], []).append(dataset_title(cell["dataset"]))
+    counts = Counter(count for own in by_row.values() for count in own if len(own) == 1)
     if not counts:
         return ""
     usual, *others = sorted(counts, key=lambda count: (-counts[count], count))
     text = f"{usual} runs a cell"
     for count in others:
-        text += f"; {count} for {', '.join(label for label, own in by_row.items() if own == count)}"
+        text += f"; {count} for {', '.join(label for label, own in by_row.items() if list(own) == [count])}"
+    for label, own in by_row.items():
+        if len(own) > 1:
+            parts = [f"{count} on {' and '.join(datasets)}" for count, datasets in own.items()]
+            text += f"; for {label} {', '.join(parts)}"
     return text
 
 
