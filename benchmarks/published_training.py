@@ -217,12 +217,12 @@ def train(graph: Graph, count: int, settings: Settings, seed: int, progress: Pro
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("datasets", nargs="*", choices=[*SETTINGS, []], default=list(SETTINGS))
+    parser.add_argument("datasets", nargs="*", choices=[*SETTINGS, []])
     parser.add_argument("--runs", type=int, default=100)
     wish = parser.parse_args()
     path = RESULTS / "published_training.json"
     results = json.loads(path.read_text()) if path.exists() else {}
-    for name in wish.datasets:
+    for name in wish.datasets or SETTINGS:
         graph = read(name)
         values: list[float] = []
         with Progress() as progress:

@@ -69,13 +69,15 @@ def test_the_published_settings_are_the_shipped_ones():
                 assert paper in (None, getattr(getattr(config, section), key))
 
 
-def test_the_paper_is_reproduced_with_the_published_ties():
-    tables = {name: {row.name: row for row in load_experiment(name).rows} for name in ("table3", "search", "ties")}
-    for dataset in ("cora", "citeseer"):
-        same = {
-            tuple(run_configs(dataset, "simpgcn", 30, tables[name][row].settings(dataset)))
-            for name, row in (("table3", "simpgcn"), ("search", "published"), ("ties", "quicksort"))
-        }
+def test_table_3_and_its_search_have_the_published_ties():
+    chosen = (("table3", "simpgcn"), ("search", "published"), ("ties", "quicksort"))
+    for dataset in ("cora", "citeseer", "pubmed"):
+        same = set()
+        for name, row_name in chosen:
+            experiment = load_experiment(name)
+            (row,) = (row for row in experiment.rows if row.name == row_name)
+            if dataset in experiment.datasets:
+                same.add(tuple(run_configs(dataset, "simpgcn", 30, row.settings(dataset))))
         ((first, *_),) = same
         assert first.similarity.far_ties == "quicksort"
 

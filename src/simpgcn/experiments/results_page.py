@@ -122,17 +122,16 @@ def _runs(table: dict[str, Any]) -> str:
         if cell["runs"] > 1 and not cell["error"]:
             by_row.setdefault(cell["label"], {}).setdefault(cell["runs"], []).append(dataset_title(cell["dataset"]))
     counts = Counter(count for own in by_row.values() for count in own if len(own) == 1)
-    if not counts:
-        return ""
-    usual, *others = sorted(counts, key=lambda count: (-counts[count], count))
-    text = f"{usual} runs a cell"
-    for count in others:
-        text += f"; {count} for {', '.join(label for label, own in by_row.items() if list(own) == [count])}"
+    parts: list[str] = []
+    for count in sorted(counts, key=lambda count: (-counts[count], count)):
+        rows = ", ".join(label for label, own in by_row.items() if list(own) == [count])
+        parts.append(f"{count} for {rows}" if parts else f"{count} runs a cell")
     for label, own in by_row.items():
         if len(own) > 1:
-            parts = [f"{count} on {' and '.join(datasets)}" for count, datasets in own.items()]
-            text += f"; for {label} {', '.join(parts)}"
-    return text
+            first, *more = (f"{count}{{}} on {' and '.join(datasets)}" for count, datasets in own.items())
+            said = f"for {label} {first.format('')}" if parts else f"{label} has {first.format(' runs')}"
+            parts.append(", ".join([said, *(text.format("") for text in more)]))
+    return "; ".join(parts)
 
 
 def _lowered(claim: dict[str, Any]) -> str:

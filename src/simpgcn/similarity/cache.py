@@ -116,7 +116,8 @@ def _content(path: Path, found: Neighbors) -> str:
 
 
 def _name(x: Tensor, k: int, farthest: int, seed: int, far_ties: FarTies) -> str:
-    question = f"{VERSION} cosine {k} {farthest} {seed} {far_ties} {x.layout} {tuple(x.shape)}"
+    order = f"{seed} {far_ties}" if farthest and far_ties != "random" else f"{seed}"
+    question = f"{VERSION} cosine {k} {farthest} {order} {x.layout} {tuple(x.shape)}"
     digest = hashlib.sha256(question.encode())
     parts = (x.crow_indices(), x.col_indices(), x.values()) if is_sparse(x) else (x,)
     for part in parts:
