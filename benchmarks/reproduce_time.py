@@ -29,7 +29,7 @@ def main() -> None:
             if ("gpu" in made["machine"]) == (wish.kind == "gpu") and made not in commands:
                 commands.append(made)
     if not commands:
-        parser.error(f"no results of a {wish.kind} in these folders: name what `simpgcn reproduce` wrote")
+        parser.error(f"these folders have no results of a {wish.kind}: name what `simpgcn reproduce --out` wrote")
     seconds = sum(made["seconds"] for made in commands)
     RESULTS.mkdir(exist_ok=True)
     result = {"hours": seconds / 3600, "commands": commands}

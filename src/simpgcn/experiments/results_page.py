@@ -128,10 +128,9 @@ def _runs(table: dict[str, Any]) -> str:
         parts.append(f"{count} for {rows}" if parts else f"{count} runs a cell")
     for label, own in by_row.items():
         if len(own) > 1:
-            first, *more = (f"{count}{{}} on {' and '.join(datasets)}" for count, datasets in own.items())
-            said = f"for {label} {first.format('')}" if parts else f"{label} has {first.format(' runs')}"
-            parts.append(", ".join([said, *(text.format("") for text in more)]))
-    return "; ".join(parts)
+            graphs = ", ".join(f"{count} on {' and '.join(datasets)}" for count, datasets in own.items())
+            parts.append(f"{label} {graphs}")
+    return "; ".join(parts) if counts or not parts else f"Runs: {'; '.join(parts)}"
 
 
 def _lowered(claim: dict[str, Any]) -> str:
