@@ -10,7 +10,7 @@ import numpy as np
 
 from simpgcn.errors import unknown_name
 from simpgcn.experiments.attack_curves import curves_figure
-from simpgcn.experiments.experiment import Experiment
+from simpgcn.experiments.experiment import Experiment, dataset_title
 from simpgcn.experiments.layer_scores import node_scores
 from simpgcn.experiments.measures import Work, row_measure
 from simpgcn.experiments.panels import panels
@@ -62,7 +62,7 @@ def _overlaps(experiment: Experiment, table: dict[str, Any], work: Work) -> Figu
     figure = _figure(10, 3.4)
     axes = figure.subplots(1, 2, width_ratios=[max(1, len(datasets)) for _, datasets in groups])
     for axis, (title, datasets) in zip(axes, groups, strict=True):
-        names = [f"{dataset}\n{model}" for dataset in datasets for model in ("GCN", "Ours")]
+        names = [f"{dataset_title(dataset)}\n{model}" for dataset in datasets for model in ("GCN", "Ours")]
         place = np.arange(len(names)) + 0.35 * (np.arange(len(names)) // 2)
         for shift, color, what, label in (
             (-0.2, BLUE, "features", "OL($A_f$, $A_h$)"),
@@ -95,7 +95,7 @@ def _scores(experiment: Experiment, table: dict[str, Any], work: Work) -> Figure
     names = ["$s^{(1)}$", "$s^{(2)}$", "$\\gamma D_n^{(1)}$", "$\\gamma D_n^{(2)}$"]
     for axis, dataset in zip(axes, experiment.datasets, strict=True):
         config = measure.configs(row, dataset, work, **options)[0]
-        axis.set_title(dataset, fontsize=10)
+        axis.set_title(dataset_title(dataset), fontsize=10)
         axis.spines[["top", "right"]].set_visible(False)
         if work.done[config].metrics is None:
             continue

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from simpgcn.experiments.experiment import Experiment
+from simpgcn.experiments.experiment import Experiment, dataset_title
 from simpgcn.experiments.measures import Work
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def draw_gate(experiment: Experiment, table: Table, work: Work) -> Figure:
     right.set_ylabel("gain of the softmax, 95% interval")
     left.legend(frameon=False, fontsize=8, loc="center left")
     for axis in (left, right):
-        axis.set_xticks(place, experiment.datasets, fontsize=8)
+        axis.set_xticks(place, [dataset_title(dataset) for dataset in experiment.datasets], fontsize=8)
         _tidy(axis)
     return figure
 
@@ -125,7 +125,7 @@ def _panels(experiment: Experiment, table: Table, ticks: Sequence[str], what: st
             _line(axis, range(len(rows)), [cells[row.name, dataset] for row in rows], label, COLORS[label])
         axis.set_xticks(range(len(ticks)), ticks)
         axis.set_xlabel(what)
-        axis.set_title(dataset, loc="left", fontsize=10)
+        axis.set_title(dataset_title(dataset), loc="left", fontsize=10)
     axes[0].set_ylabel("test accuracy (%)")
     axes[0].legend(frameon=False, fontsize=8)
     return figure
