@@ -31,6 +31,6 @@ def test_the_gcn_that_is_timed_is_a_gcn():
 
 
 def test_times_come_in_rounds():
-    cost = step_cost("nodes-200", "cpu")
+    cost = step_cost("nodes-200")
     assert len(cost.gcn) == len(cost.simpgcn) > 2
     assert min(*cost.gcn, *cost.simpgcn, cost.search) > 0

@@ -75,8 +75,10 @@ def test_cells_are_those_of_the_runs_and_nothing_is_run_twice(tmp_path, monkeypa
     assert cells["gcn"]["values"] == wanted
     assert (cells["nodes"]["values"], cells["nodes"]["colour"]) == ([2000.0], "green")
     assert (t["made"]["trained"], t["made"]["found"], t["made"]["quick"]) == (4, 0, True)
+    first = t["made"]
     (t,) = run(tmp_path, ["t"])
     assert (t["made"]["trained"], t["made"]["found"], len(made)) == (0, 4, 4)
+    assert t["made_before"] == [first]  # what its runs took is not forgotten
     assert run(tmp_path, ["t"], count=3)[0]["made"]["trained"] == 2
 
 
@@ -147,7 +149,7 @@ def test_what_is_not_run_again_stays_in_todays_words(tmp_path, experiments):
     before = {name: (tmp_path / name).read_bytes() for name in ("t.json", "u.json")}
     stale = json.loads(before["t.json"])
     for cell in stale["cells"]:
-        cell["mean"] = 12.34
+        cell["values"] = [12.33, 12.35]
     stale |= {"departures": ["Old words."], "claims": []}
     (tmp_path / "t.json").write_text(json.dumps(stale))
     now = {**TINY, "datasets": ["demo", "homophily-0.5"], "departures": ["New words."]}
@@ -157,7 +159,7 @@ def test_what_is_not_run_again_stays_in_todays_words(tmp_path, experiments):
     run(tmp_path, ["u"])
     text = (tmp_path / "README.md").read_text()
     section = text[text.index("## Table T") : text.index("## Table U")]
-    assert "12.34" in section
+    assert "12.34 ± 0.01 (1)" in section  # judged anew
     assert "New words." in section
     assert "Old words." not in section
     assert "Not run here: homophily-0.5." in section
@@ -239,6 +241,19 @@ def test_a_failing_cell_says_so_and_the_others_are_filled(tmp_path, monkeypatch,
     assert (gcn["mean"], gcn["error"]) == (None, "RuntimeError: out of luck")
     assert simpgcn["error"] is None
     assert "Not filled: GCN\\* on Demo." in (tmp_path / "README.md").read_text()
+
+
+def test_a_damaged_run_costs_its_cell_alone(tmp_path, experiments):
+    damaged = {"model": "gcn", "measure": {"name": "degree accuracy", "low": 0}}
+    experiments(t={**TINY, "rows": {**TINY["rows"], "damaged": damaged}})
+    run(tmp_path)
+    for file in tmp_path.glob("runs/demo-gcn/*/predictions.parquet"):
+        file.unlink()
+    *others, cell = run(tmp_path)[0]["cells"]
+    assert all(other["error"] is None for other in others)
+    assert (cell["mean"], cell["colour"]) == (None, "none")
+    assert "predictions.parquet is missing" in cell["error"]
+    assert "predictions.parquet is missing" in (tmp_path / "README.md").read_text()
 
 
 def test_the_search_picks_by_validation_and_runs_its_choice(tmp_path, monkeypatch, experiments):

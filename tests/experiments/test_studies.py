@@ -40,7 +40,7 @@ def test_accuracy_by_degree_adds_up(tmp_path):
     work.done = {outcome.config: outcome for outcome in run_all([config], tmp_path, workers=1)}
     folder = run_folder(tmp_path, config)
     whole = 100 * runs.read_metrics(folder)["test_accuracy"]
-    assert measure.values(row, "demo", work, **options) == pytest.approx([whole])
+    assert measure.values(row, "demo", work, **options).values == pytest.approx([whole])
     data = load_dataset("demo")
     links = degree(data.edge_index[0], data.num_nodes)
     parts = [(0, 3), (4, 9), (10, None)]
@@ -94,9 +94,9 @@ def test_the_gate_is_picked_by_validation_and_compared_run_by_run(tmp_path):
     work.done = faked(searched, accuracy)
     assert len(measure.configs(row, "demo", work, **options)) == 6
     work.done |= faked(measure.configs(row, "demo", work, **options), accuracy)
-    assert measure.values(row, "demo", work, **options) == pytest.approx([10, 11, 12])
+    assert measure.values(row, "demo", work, **options).values == pytest.approx([10, 11, 12])
     setting = row_of({"name": "searched setting", "setting": "model.dropout", "runs": 2, "ranges": ranges})
-    assert measures.MEASURES["searched setting"].values(setting, "demo", work, **_options(setting)) == [0.2]
+    assert measures.MEASURES["searched setting"].values(setting, "demo", work, **_options(setting)).values == [0.2]
 
 
 def test_without_ranges_of_its_own_a_dataset_has_one_choice(tmp_path):

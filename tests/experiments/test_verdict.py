@@ -6,7 +6,7 @@ from scipy import stats
 
 from simpgcn.experiments.claims import judge_claim
 from simpgcn.experiments.experiment import Claim
-from simpgcn.experiments.verdict import judge_accuracy, judge_setting, judge_value
+from simpgcn.experiments.verdict import Printed, judge_accuracy, judge_setting, judge_value
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -86,7 +86,11 @@ def test_claims():
     noise = np.array(around(0))[[3, 1, 4, 0, 5, 9, 2, 6, 8, 7]]
 
     def cells(a, b):
-        return {("a", "x"): {"label": "A", "values": list(a)}, ("b", "x"): {"label": "B", "values": list(b)}}
+        named = {"a": ("A", list(a)), "b": ("B", list(b))}
+        return {
+            (row, "x"): {"label": label, "values": values, "splits": [i % 10 for i in range(len(values))]}
+            for row, (label, values) in named.items()
+        }
 
     assert judge_claim(claim, cells(around(81), around(80)), ("x",))["colour"] == "green"
     close = judge_claim(claim, cells(around(80), 80.2 + noise), ("x",))
@@ -95,6 +99,7 @@ def test_claims():
     assert f"not over B on X (80.00 against 80.20, p = {p:.2f})" in close["found"]
     thrice = np.concatenate([np.array(around(80)) + shift for shift in (-0.1, 0, 0.1)])  # three seeds on each split
     assert judge_claim(claim, cells(thrice, 80.2 + noise), ("x",)) == close
+    assert judge_claim(claim, cells(thrice, np.tile(80.2 + noise, 3)), ("x",)) == close
     assert judge_claim(claim, cells(around(80), around(85)), ("x",))["colour"] == "red"
     assert judge_claim(claim, cells([80.0], [81.0]), ("x",))["colour"] == "red"
     assert judge_claim(claim, cells([], [81.0]), ("x",))["colour"] == "none"
@@ -102,3 +107,64 @@ def test_claims():
     both = {("a", "x"): {"label": "A", "values": [2.0]}, ("a", "y"): {"label": "A", "values": [1.0]}}
     found = judge_claim(across, both, ("x", "y"))
     assert found["colour"] == "green"
+
+
+def test_claims_pair_splits_that_both_have():
+    """A run that failed shifts the others' places, not their splits."""
+    rng = np.random.default_rng(0)
+    splits = [i % 10 for i in range(30)]
+    hard = 4 * rng.normal(size=10)
+    a, b = (80 + mean + hard[splits] + rng.normal(size=30) for mean in (1.5, 0))
+    ours, theirs = (
+        {"label": "", "values": list(np.delete(values, gone)), "splits": list(np.delete(splits, gone))}
+        for values, gone in ((a, 4), (b, [0, 10, 20]))
+    )
+    found = judge_claim(Claim("", "b", ("a",)), {("a", "x"): ours, ("b", "x"): theirs}, ("x",))["found"]
+    means = [
+        [
+            np.mean([v for v, s in zip(cell["values"], cell["splits"], strict=True) if s == split])
+            for split in range(1, 10)
+        ]
+        for cell in (ours, theirs)
+    ]
+    p = stats.ttest_rel(*means).pvalue
+    assert p < 0.05  # which shifted lists, or independent samples, do not see
+    assert stats.ttest_ind(a, b).pvalue > 0.1
+    assert (f"p = {p:.2f}" if p >= 0.01 else "p < 0.01") in found
+
+
+def test_a_claim_about_most_graphs():
+    cells = {
+        (row, dataset): {"label": row, "values": [80.0 + (row == "a") * sign + noise for noise in (-0.1, 0.0, 0.1)]}
+        for dataset, sign in (("x", 1), ("y", 1), ("z", -1))
+        for row in ("a", "b")
+    }
+    for datasets, colour in ((("x", "y", "z"), "green"), (("x", "z"), "red")):
+        found = judge_claim(Claim("", "a", ("b",), most=True), cells, datasets)
+        assert found["colour"] == colour
+        assert judge_claim(Claim("", "a", ("b",)), cells, datasets)["colour"] == "red"
+    assert found["found"].startswith(
+        "holds on 1 of 2 graphs, and holds in 1 of 2 comparisons (significantly in 1); not"
+    )
+
+
+def test_the_scatter_is_that_of_runs_on_one_split():
+    """Where the paper's splits are ours, what makes a split hard is in both means, and no reason for a difference."""
+    rng = np.random.default_rng(0)
+    splits, below, alone = [i % 10 for i in range(30)], [], []
+    for _ in range(2000):
+        hard = 5 * rng.normal(size=10)
+        ours, paper = 80 + hard[splits] + rng.normal(size=30), 80 + (hard + rng.normal(size=10)).mean()
+        below.append(judge_accuracy(ours, paper, splits).p_below < 0.05)
+        alone.append(judge_accuracy(ours, paper).p_below < 0.05)
+    assert np.mean(below) == pytest.approx(0.05, abs=4 * (0.05 * 0.95 / 2000) ** 0.5)
+    assert np.mean(alone) < 0.01  # all runs' scatter would hide a difference
+    # with one run a split there is no telling, and all of it is taken
+    assert judge_accuracy(ours[:10], paper, splits[:10]) == judge_accuracy(ours[:10], paper)
+
+
+@pytest.mark.parametrize(
+    ("value", "text", "colour"), [(0.996, "1.00", "green"), (0.9, "1.00", "amber"), (0.9, "1", "green")]
+)
+def test_a_printed_zero_counts_as_a_digit(value, text, colour):
+    assert judge_value([value], Printed(text)).colour == colour

@@ -140,6 +140,7 @@ def reproduce(
     chosen = count or (QUICK_RUNS if quick else RUNS)
     options = [*(names or ["all"]), *(["--quick"] if quick else []), *([f"--runs {count}"] if count else [])]
     options += [f"--rows {rows}"] if rows else []
+    options += [f"--device {device}"] if device else []
     with RunsProgress(0) as bar:
 
         def show(outcome: Outcome) -> None:

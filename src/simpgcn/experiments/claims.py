@@ -9,7 +9,7 @@ import numpy as np
 from scipy import stats
 
 from simpgcn.experiments.experiment import Claim, dataset_title
-from simpgcn.experiments.verdict import LEVEL
+from simpgcn.experiments.verdict import LEVEL, split_means
 
 Cells = dict[tuple[str, str], dict[str, Any]]
 
@@ -17,40 +17,50 @@ Cells = dict[tuple[str, str], dict[str, Any]]
 def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[str, Any]:
     """A claim's colour and what was found.
 
-    Green: it holds everywhere. Amber: somewhere it does not, but nowhere is the opposite significant (two-sided at 5%;
-    paired where runs share splits, of which several runs count as their mean). Red: somewhere the opposite is
-    significant, or there is no spread to test with. Cells are by row and dataset.
+    Green: it holds everywhere, or on most graphs if that is what it says. Amber: somewhere it does not, but nowhere is
+    the opposite significant. Red: somewhere the opposite is significant, or there is no spread to test with. Tests are
+    two-sided, at 5%: split by split where runs have splits of their own, several runs on one as their mean; otherwise
+    of two samples (Welch's). Cells are by row and dataset.
 
     >>> cells = {("a", "x"): {"label": "A", "values": [2.0]}, ("b", "x"): {"label": "B", "values": [1.0]}}
-    >>> judge_claim(Claim("a beats b", "a", ("b",)), cells, ("x",))
-    {'says': 'a beats b', 'colour': 'green', 'found': 'holds in 1 of 1 comparisons, by 1.00'}
+    >>> judge_claim(Claim("a beats b", "a", ("b",)), cells, ("x",))["found"]
+    'holds in 1 of 1 comparisons, by 1.00'
     """
-    held, against, differences = 0, [], []
-    significant = False
+    held, sure, against, differences = 0, 0, [], []
+    lost: dict[str, bool] = {}
+    contradicted = False
     for higher, lower in _pairs(claim, datasets):
         a, b = (np.array(cells[place]["values"], dtype=float) for place in (higher, lower))
         if not len(a) or not len(b):
             continue
         difference = float(a.mean() - b.mean())
         differences.append(difference)
+        p = _p_value(cells[higher], cells[lower], claim)
+        lost[lower[1]] = lost.get(lower[1], False) or difference <= claim.by
         if difference > claim.by:
             held += 1
+            sure += p is not None and p < LEVEL
             continue
-        p = _p_value(a - claim.by, b, paired=claim.row is None)
-        significant |= p is None or p < LEVEL
+        contradicted |= p is None or p < LEVEL
         what = dataset_title(lower[1])
         if claim.row is None:
             label = cells[lower]["label"]
             what = f"{f'“{label}”' if ', ' in label else label} on {what}"
         against.append(f"{what} ({a.mean():.2f} against {b.mean():.2f}{_chance(p)})")
+    result = {"says": claim.says, "beyond": claim.beyond}
     if not differences:
-        return {"says": claim.says, "colour": "none", "found": "not measured"}
-    colour = "green" if not against else "red" if significant else "amber"
+        return {**result, "colour": "none", "found": "not measured"}
+    found = f"holds in {held} of {len(differences)} comparisons"
+    if sure:
+        found += f" (significantly in {sure})"
     low, high = min(differences), max(differences)
     by = f"by {low:.2f}" if low == high else f"by {low:.2f} to {high:.2f}"
-    found = f"holds in {held} of {len(differences)} comparisons"
     found += f"; not over {', '.join(against)}" if against else f", {by}"
-    return {"says": claim.says, "colour": colour, "found": found}
+    if claim.most:
+        kept = sum(not any_lost for any_lost in lost.values())
+        found = f"holds on {kept} of {len(lost)} graphs, and {found}"
+        against = [] if 2 * kept > len(lost) else against
+    return {**result, "colour": "green" if not against else "red" if contradicted else "amber", "found": found}
 
 
 def _chance(p: float | None) -> str:
@@ -64,13 +74,25 @@ def _pairs(claim: Claim, datasets: tuple[str, ...]) -> list[tuple[tuple[str, str
     return [((claim.higher, dataset), (other, dataset)) for dataset in where for other in claim.than]
 
 
-def _p_value(a: np.ndarray, b: np.ndarray, paired: bool) -> float | None:
-    if min(len(a), len(b)) < 2 or (np.ptp(a) == 0 and np.ptp(b) == 0):
+def _p_value(higher: dict[str, Any], lower: dict[str, Any], claim: Claim) -> float | None:
+    a, b = (_by_split(cell) for cell in (higher, lower))
+    common = [split for split in a if split in b] if claim.row is None else []
+    paired = len(common) > 1
+    if paired:
+        ours, theirs = (np.array([means[split] for split in common]) for means in (a, b))
+    else:
+        ours, theirs = (np.array([*means.values()] or cell["values"]) for means, cell in ((a, higher), (b, lower)))
+    ours = ours - claim.by
+    if min(len(ours), len(theirs)) < 2 or (np.ptp(ours) == 0 and np.ptp(theirs) == 0):
         return None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RuntimeWarning)  # a method without randomness has no variance
-        n = min(len(a), len(b))
-        if paired and len(a) % n == 0 and len(b) % n == 0:
-            a, b = (values.reshape(-1, n).mean(axis=0) for values in (a, b))  # run i and run i + n have the same split
-            return float(stats.ttest_rel(a, b).pvalue) if np.ptp(a - b) else float(a[0] == b[0])
-        return float(stats.ttest_ind(a, b, equal_var=False).pvalue)
+        if not paired:
+            return float(stats.ttest_ind(ours, theirs, equal_var=False).pvalue)
+        return float(stats.ttest_rel(ours, theirs).pvalue) if np.ptp(ours - theirs) else float(ours[0] == theirs[0])
+
+
+def _by_split(cell: dict[str, Any]) -> dict[int, float]:
+    """The means on each split, where there are several."""
+    splits = cell.get("splits") or []
+    return split_means(cell["values"], splits) if len(set(splits)) > 1 else {}

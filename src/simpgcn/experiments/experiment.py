@@ -9,6 +9,7 @@ from typing import Any
 from simpgcn.config import parse_yaml
 from simpgcn.data.catalog import catalog_entry
 from simpgcn.errors import SimPGCNError, unknown_name
+from simpgcn.experiments.verdict import Printed
 from simpgcn.nn.registry import find_method
 
 # Of a cell whose row does not say otherwise.
@@ -51,7 +52,8 @@ class Row:
         name: How the file and its claims call it.
         label: How the page calls it.
         measure: ``name`` of a measure (see :mod:`simpgcn.experiments.measures`) and its options.
-        paper: The paper's numbers, one for each dataset; None where it has none.
+        paper: The paper's numbers, one for each dataset; None where it has none. Quoted in the file where they were
+            printed with a zero at the end, which counts as a digit.
         model: Which model is trained, where one is.
         changes: Settings instead of the shipped ones, on every dataset.
         only: More of them, by dataset.
@@ -84,6 +86,8 @@ class Claim:
         datasets: Where; everywhere if left out.
         row: The row within which datasets are compared.
         by: How much higher, at least.
+        most: It holds if it does, over all of ``than``, on more than half of the datasets.
+        beyond: It is not the paper's, but asked here.
     """
 
     says: str
@@ -92,6 +96,8 @@ class Claim:
     datasets: tuple[str, ...] = ()
     row: str | None = None
     by: float = 0.0
+    most: bool = False
+    beyond: bool = False
 
 
 @dataclass(frozen=True)
@@ -187,7 +193,7 @@ def parse_experiment(name: str, content: dict[str, Any]) -> Experiment:
 def _row(name: str, values: dict[str, Any], datasets: tuple[str, ...], where: str) -> Row:
     known = [f.name for f in fields(Row) if f.name != "name"]
     row = _checked({"label": name, **values}, known, f"{where}: row {name}")
-    paper = tuple(row.pop("paper", [None] * len(datasets)))
+    paper = tuple(Printed(x) if isinstance(x, str) else x for x in row.pop("paper", [None] * len(datasets)))
     if len(paper) != len(datasets):
         raise SimPGCNError(f"{where}: row {name} has {len(paper)} numbers of the paper for {len(datasets)} datasets")
     if "measure" not in row:

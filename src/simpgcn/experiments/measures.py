@@ -61,6 +61,13 @@ class Work:
 Part = Literal["test", "validation"]
 
 
+class Values(NamedTuple):
+    """What was measured, and, where it is a value a run, the splits of these runs."""
+
+    values: list[float]
+    splits: Sequence[int] = ()
+
+
 class Measure(NamedTuple):
     """A kind of cell.
 
@@ -68,13 +75,13 @@ class Measure(NamedTuple):
         configs: The runs it needs, of those that can be known so far; its arguments are a row, a dataset, the work,
             and the row's options.
         values: What it finds, one value for each run, or a single one; the same arguments.
-        judge: The verdict on the values against the paper's number.
+        judge: The verdict on the values against the paper's number, with the splits of the runs.
         digits: Decimals to show; None for as many as a number has.
     """
 
     configs: Callable[..., list[Config]]
-    values: Callable[..., list[float]]
-    judge: Callable[[Sequence[float], float | None], Verdict]
+    values: Callable[..., Values]
+    judge: Callable[[Sequence[float], float | None, Sequence[int]], Verdict]
     digits: int | None = 2
 
 
@@ -92,12 +99,23 @@ def _finished(configs: list[Config], work: Work) -> list[Config]:
     return [config for config in configs if config in work.done and work.done[config].metrics is not None]
 
 
-def _accuracies(configs: list[Config], work: Work, part: Part) -> list[float]:
+def _by_run(configs: list[Config], work: Work, read: Callable[[Config], float | None]) -> Values:
+    """What is read from each finished run; runs that have none of it are left out."""
+    found = [(config.data.split, read(config)) for config in _finished(configs, work)]
+    known = [(split, value) for split, value in found if value is not None]
+    return Values([value for _, value in known], [split for split, _ in known])
+
+
+def _accuracies(configs: list[Config], work: Work, part: Part) -> Values:
+    return _by_run(configs, work, lambda config: _percent(config, work, part))
+
+
+def _percent(config: Config, work: Work, part: Part = "test") -> float:
     key = {"test": "test_accuracy", "validation": "val_accuracy"}[part]
-    return [100 * (work.done[config].metrics or {})[key] for config in _finished(configs, work)]
+    return float(100 * (work.done[config].metrics or {})[key])
 
 
-def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: Runs = None) -> list[float]:
+def _accuracy(row: Row, dataset: str, work: Work, part: Part = "test", runs: Runs = None) -> Values:
     return _accuracies(_model_configs(row, dataset, work, runs), work, part)
 
 
@@ -105,25 +123,34 @@ def _lead_configs(row: Row, dataset: str, work: Work, over: str) -> list[Config]
     return _model_configs(row, dataset, work) + _model_configs(replace(row, model=over), dataset, work)
 
 
-def _lead(row: Row, dataset: str, work: Work, over: str) -> list[float]:
+def _lead(row: Row, dataset: str, work: Work, over: str) -> Values:
     """Run by run, the same seed in both, the row's model against another."""
-    both = zip(*(_model_configs(replace(row, model=model), dataset, work) for model in (row.model, over)), strict=True)
-    found = [_accuracies(list(pair), work, "test") for pair in both if len(_finished(list(pair), work)) == 2]
-    return [own - other for own, other in found]
+    own, other = (_model_configs(replace(row, model=model), dataset, work) for model in (row.model, over))
+    return _differences(own, other, work)
 
 
-def _degree_accuracy(row: Row, dataset: str, work: Work, low: int, high: int | None = None) -> list[float]:
-    configs = _finished(_model_configs(row, dataset, work), work)
-    found = [degree_accuracy(run_folder(work.base, config), config, low, high) for config in configs]
-    return [value for value in found if value is not None]
+def _differences(own: list[Config], other: list[Config], work: Work) -> Values:
+    """Between runs of the same seed and split, where both are finished."""
+    place = {(config.training.seed, config.data.split): config for config in _finished(other, work)}
+
+    def gain(config: Config) -> float | None:
+        rival = place.get((config.training.seed, config.data.split))
+        return None if rival is None else _percent(config, work) - _percent(rival, work)
+
+    return _by_run(own, work, gain)
 
 
-def _lemma(row: Row, dataset: str, work: Work) -> list[float]:
-    return [lemma_error(load_dataset(dataset))]
+def _degree_accuracy(row: Row, dataset: str, work: Work, low: int, high: int | None = None) -> Values:
+    configs = _model_configs(row, dataset, work)
+    return _by_run(configs, work, lambda c: degree_accuracy(run_folder(work.base, c), c, low, high))
 
 
-def _roughness(row: Row, dataset: str, work: Work, times: int) -> list[float]:
-    return [roughness(load_dataset(dataset), times)]
+def _lemma(row: Row, dataset: str, work: Work) -> Values:
+    return Values([lemma_error(load_dataset(dataset))])
+
+
+def _roughness(row: Row, dataset: str, work: Work, times: int) -> Values:
+    return Values([roughness(load_dataset(dataset), times)])
 
 
 def _extra(row: Row, dataset: str, work: Work) -> Extra:
@@ -132,44 +159,45 @@ def _extra(row: Row, dataset: str, work: Work) -> Extra:
     return extra_parameters(data.x.size(1), int(data.y.max()) + 1, config.model)
 
 
-def _extra_parameters(row: Row, dataset: str, work: Work) -> list[float]:
-    return [float(_extra(row, dataset, work).counted)]
+def _extra_parameters(row: Row, dataset: str, work: Work) -> Values:
+    return Values([float(_extra(row, dataset, work).counted)])
 
 
-def _extra_share(row: Row, dataset: str, work: Work) -> list[float]:
+def _extra_share(row: Row, dataset: str, work: Work) -> Values:
     extra = _extra(row, dataset, work)
-    return [100 * extra.counted / extra.gcn]
+    return Values([100 * extra.counted / extra.gcn])
 
 
-def _uncounted(row: Row, dataset: str, work: Work) -> list[float]:
+def _uncounted(row: Row, dataset: str, work: Work) -> Values:
     extra = _extra(row, dataset, work)
-    return [float(abs(extra.counted - extra.paper))]
+    return Values([float(abs(extra.counted - extra.paper))])
 
 
-def _time(row: Row, dataset: str, work: Work, of: CostOf, since: str | None = None) -> list[float]:
-    return cost_values(dataset, work.device or "auto", of, since)
+def _time(row: Row, dataset: str, work: Work, of: CostOf, since: str | None = None) -> Values:
+    return Values(cost_values(dataset, of, since))
 
 
-def _statistic(row: Row, dataset: str, work: Work, of: str) -> list[float]:
+def _statistic(row: Row, dataset: str, work: Work, of: str) -> Values:
     found = dataset_statistics(dataset)._asdict()
     if of not in found:
         raise unknown_name("statistic", of, found)
-    return [float(found[of])]
+    return Values([float(found[of])])
 
 
-def _fault(row: Row, dataset: str, work: Work, of: str) -> list[float]:
-    return [float(count_fault(dataset, of))]
+def _fault(row: Row, dataset: str, work: Work, of: str) -> Values:
+    return Values([float(count_fault(dataset, of))])
 
 
-def _overlap(row: Row, dataset: str, work: Work, between: list[str], k: int, metric: Metric) -> list[float]:
-    configs = _finished(_model_configs(row, dataset, work), work)
-    found = [run_overlap(run_folder(work.base, config), config, between, k, metric) for config in configs]
-    return found if "hidden" in between else found[:1]  # the others are of the data, the same for every run
+def _overlap(row: Row, dataset: str, work: Work, between: list[str], k: int, metric: Metric) -> Values:
+    configs = _model_configs(row, dataset, work)
+    if "hidden" not in between:  # of the data, the same for every run
+        configs = _finished(configs, work)[:1]
+    return _by_run(configs, work, lambda c: run_overlap(run_folder(work.base, c), c, between, k, metric))
 
 
-def _score(row: Row, dataset: str, work: Work, of: Of, layer: int, at: At) -> list[float]:
-    configs = _finished(_model_configs(row, dataset, work), work)
-    return [run_score(run_folder(work.base, config), of, layer, at) for config in configs]
+def _score(row: Row, dataset: str, work: Work, of: Of, layer: int, at: At) -> Values:
+    configs = _model_configs(row, dataset, work)
+    return _by_run(configs, work, lambda c: run_score(run_folder(work.base, c), of, layer, at))
 
 
 def _grid(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None) -> Grid:
@@ -186,9 +214,9 @@ def _searched_configs(
 
 def _searched(
     row: Row, dataset: str, work: Work, runs: int, setting: str, ranges: dict[str, Ranges] | None = None
-) -> list[float]:
+) -> Values:
     choice = best_choice(_grid(row, dataset, work, runs, ranges), work.done) or {}
-    return [float(choice[setting])] if setting in choice else []
+    return Values([float(choice[setting])] if setting in choice else [])
 
 
 def _picked_configs(
@@ -209,7 +237,7 @@ def _picked(
     runs: int,
     part: Part = "test",
     ranges: dict[str, Ranges] | None = None,
-) -> list[float]:
+) -> Values:
     return _accuracies(_picked_configs(row, dataset, work, runs, ranges), work, part)
 
 
@@ -221,11 +249,10 @@ def _gain_configs(row: Row, dataset: str, work: Work, **options: Any) -> list[Co
     return _picked_configs(row, dataset, work, **options) + _shipped_configs(dataset, work)
 
 
-def _gain(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None = None) -> list[float]:
+def _gain(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None = None) -> Values:
     """Run by run, the same seed and split in both, what was picked against the shipped settings."""
     picked, shipped = _picked_configs(row, dataset, work, runs, ranges), _shipped_configs(dataset, work)
-    both = [pair for pair in zip(picked, shipped, strict=False) if len(_finished(list(pair), work)) == 2]
-    return [_accuracies([a], work, "test")[0] - _accuracies([b], work, "test")[0] for a, b in both]
+    return _differences(picked, shipped, work)
 
 
 MEASURES = {

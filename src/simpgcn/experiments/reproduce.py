@@ -12,7 +12,7 @@ from typing import Any
 from simpgcn.data import load_dataset
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.claims import judge_claim
-from simpgcn.experiments.experiment import RUNS, Experiment, experiment_names, load_experiment
+from simpgcn.experiments.experiment import RUNS, Experiment, Row, experiment_names, load_experiment
 from simpgcn.experiments.figures import draw
 from simpgcn.experiments.measures import Work, row_measure
 from simpgcn.experiments.results_page import write_page
@@ -99,6 +99,8 @@ def reproduce(
         table["made"] = made
         if rows:
             table.update(_with_stored(table, stored[experiment.name]))
+        elif made["found"] and (out / f"{experiment.name}.json").is_file():  # made by earlier commands in part
+            table["made_before"] = _goes(_read_table(out / f"{experiment.name}.json"))
         if experiment.picture is not None:
             try:
                 draw(experiment, table, work, out / table["picture"])
@@ -127,10 +129,14 @@ def _with_stored(table: dict[str, Any], stored: dict[str, Any]) -> dict[str, Any
     new = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
     cells = [new.pop((cell["row"], cell["dataset"]), cell) for cell in stored["cells"]]
     cells += [cell for cell in new.values() if cell["dataset"] in stored["datasets"]]
-    earlier = [stored["made"], *stored.get("made_before", [])]
     made = {**table["made"], "quick": table["made"]["quick"] or stored["made"]["quick"]}
-    whole = {**stored, "cells": cells, "made": made, "made_before": earlier}
+    whole = {**stored, "cells": cells, "made": made, "made_before": _goes(stored)}
     return _reworded(whole, load_experiment(stored["name"]))
+
+
+def _goes(stored: dict[str, Any]) -> list[dict[str, Any]]:
+    """What the commands took that these results are from."""
+    return [stored["made"], *stored.get("made_before", [])]
 
 
 def _read_table(path: Path) -> dict[str, Any]:
@@ -144,8 +150,8 @@ def _read_table(path: Path) -> dict[str, Any]:
 def read_tables(out: Path) -> list[dict[str, Any]]:
     """The results of every experiment that were written into ``out``, in today's words.
 
-    Numbers and verdicts are as they were measured; titles, notes and claims are those of the experiment's file, and
-    claims are judged anew by the stored values.
+    Numbers are as they were measured; the paper's, titles, notes and claims are those of the experiment's file, and
+    verdicts are given anew by the stored values.
     """
     tables = []
     for name in experiment_names():
@@ -156,14 +162,16 @@ def read_tables(out: Path) -> list[dict[str, Any]]:
 
 
 def _reworded(table: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
-    labels = {row.name: row.label for row in experiment.rows}
-    cells = {}
-    for cell in table["cells"]:
-        cells[cell["row"], cell["dataset"]] = {**cell, "label": labels.get(cell["row"], cell["label"])}
+    stored = {(cell["row"], cell["dataset"]): cell for cell in table["cells"]}
     datasets = tuple(table["datasets"])
-    known = all((row, dataset) in cells for row in labels for dataset in datasets)
+    places = [(row, dataset) for row in experiment.rows for dataset in datasets]
+    known = all((row.name, dataset) in stored for row, dataset in places)
     if not known or not set(datasets) <= set(experiment.datasets):  # of another form of the experiment
         return table
+    cells = {}
+    for row, dataset in places:
+        cell = stored[row.name, dataset]
+        cells[row.name, dataset] = {**cell, **_judged(row, dataset, experiment, cell)}
     claims = [
         replace(claim, datasets=tuple(d for d in claim.datasets or datasets if d in datasets))
         for claim in experiment.claims
@@ -181,6 +189,14 @@ def _reworded(table: dict[str, Any], experiment: Experiment) -> dict[str, Any]:
     }
 
 
+def _judged(row: Row, dataset: str, experiment: Experiment, cell: dict[str, Any]) -> dict[str, Any]:
+    """What the experiment's file and the verdict add to what was measured."""
+    measure, _ = row_measure(row)
+    paper = row.paper[experiment.datasets.index(dataset)]
+    verdict = measure.judge(cell["values"], paper, cell.get("splits", []))
+    return {"label": row.label, "digits": measure.digits, "paper": paper, **verdict._asdict()}
+
+
 def _wanted(experiments: Sequence[Experiment], work: Work) -> list[Any]:
     wanted = {}
     for experiment in experiments:
@@ -195,23 +211,23 @@ def _table(experiment: Experiment, work: Work) -> dict[str, Any]:
     cells = {}
     for row in experiment.rows:
         measure, options = row_measure(row)
-        for dataset, paper in zip(experiment.datasets, row.paper, strict=True):
-            values = measure.values(row, dataset, work, **options)
-            verdict = measure.judge(values, paper)
+        for dataset in experiment.datasets:
             configs = measure.configs(row, dataset, work, **options)
             error = next((work.done[c].error for c in configs if c in work.done and work.done[c].error), None)
-            cells[row.name, dataset] = {
+            try:
+                values, splits = measure.values(row, dataset, work, **options)
+            except SimPGCNError as problem:  # a damaged run must not lose the other cells
+                values, splits, error = [], [], str(problem)
+            cell = {
                 "row": row.name,
-                "label": row.label,
                 "dataset": dataset,
                 "model": row.model,
                 "measure": row.measure["name"],
-                "digits": measure.digits,
                 "values": values,
-                "paper": paper,
-                **verdict._asdict(),
+                "splits": list(splits),
                 "error": error,
             }
+            cells[row.name, dataset] = {**cell, **_judged(row, dataset, experiment, cell)}
     return {
         "name": experiment.name,
         "title": experiment.title,

@@ -22,6 +22,7 @@ from simpgcn.experiments.page_format import (
 )
 from simpgcn.experiments.panels import panels
 from simpgcn.experiments.reading import reading
+from simpgcn.experiments.verdict import Printed
 from simpgcn.files import replacing
 
 KEY = (
@@ -44,10 +45,10 @@ def page(tables: list[dict[str, Any]]) -> list[Block]:
     """The content of the page.
 
     >>> page([])[0]
-    Heading(text='The paper, again', level=1)
+    Heading(text="SimP-GCN's paper, measured again", level=1)
     """
     blocks: list[Block] = [
-        Heading("The paper, again", 1),
+        Heading("SimP-GCN's paper, measured again", 1),
         Text(
             "The tables and figures of SimP-GCN (Jin et al., WSDM 2021), each cell from runs of this software, with "
             "the paper's number in brackets. Mean ± standard deviation; accuracies in percent."
@@ -57,8 +58,15 @@ def page(tables: list[dict[str, Any]]) -> list[Block]:
         Items(list(KEY)),
         Text(
             "Accuracies are tested one-sided at 5%, once with the printed mean as exact and once as the mean of ten "
-            "runs that scatter as ours do; red is below by both. Other figures are close within a quarter of the "
-            "paper's, counts within a hundredth."
+            "runs that scatter as ours do (of a single one in Figure 2); red is below by both. The scatter is that of "
+            "runs on the same split, as the paper's splits are ours, where there are several runs a split. Other "
+            "figures agree unless a single further run of ours would hardly come out so, two-sided; they are close "
+            "within a quarter of the paper's, counts within a hundredth."
+        ),
+        Text(
+            "A sentence is green where it holds in every comparison, however narrowly; how many of them are "
+            "significant by themselves, two-sided, stands beside it. It is red where the opposite is "
+            "significant somewhere."
         ),
     ]
     for table in tables:
@@ -99,7 +107,7 @@ def _experiment(table: dict[str, Any]) -> list[Block]:
     if table.get("missing"):
         notes.append(f"Not run here: {', '.join(dataset_title(name) for name in table['missing'])}.")
     if notes:
-        blocks += [Text("To know:"), Items(notes)]
+        blocks += [Text("Notes:"), Items(notes)]
     return blocks
 
 
@@ -169,8 +177,8 @@ def _details(table: dict[str, Any]) -> Table:
                 Marked(f"{cell['label']}, {dataset_title(cell['dataset'])}"),
                 Marked(f"{cell['difference']:+.{digits}f}" if digits is not None else f"{cell['difference']:+g}"),
                 Marked(interval),
-                Marked("" if cell["p_exact"] is None else f"{cell['p_exact']:.3f}"),
-                Marked("" if cell["p_below"] is None else f"{cell['p_below']:.3f}"),
+                Marked(_chance(cell["p_exact"])),
+                Marked(_chance(cell["p_below"])),
                 Marked(cell["says"], cell["colour"]),
             ]
         )
@@ -185,6 +193,10 @@ def _details(table: dict[str, Any]) -> Table:
     return Table(header, rows)
 
 
+def _chance(p: float | None) -> str:
+    return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
 def _number(value: float, digits: int | None) -> str:
     if digits is None:
         return f"{value:.1e}" if 0 < abs(value) < 1e-6 else f"{value:g}"
@@ -192,4 +204,6 @@ def _number(value: float, digits: int | None) -> str:
 
 
 def _printed(value: float) -> str:
+    if isinstance(value, Printed):
+        return value.text
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"

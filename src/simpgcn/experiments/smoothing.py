@@ -54,8 +54,8 @@ def lemma_error(data: Data, c: float = C) -> float:
 
 
 def roughness(data: Data, times: int) -> float:
-    r""":math:`\mathbf{f}^\top\mathbf{L}\mathbf{f} / \mathbf{f}^\top\mathbf{f}` of the features ``f`` after so many
-    convolutions, with the features' own length below the line.
+    r""":math:`\mathbf{f}^\top\mathbf{L}\mathbf{f} / \mathbf{f}^\top\mathbf{f}` of the features after so many
+    convolutions; by their length, as a signal that only shrinks is not the smoother for it.
 
     >>> from simpgcn.data import load_dataset
     >>> roughness(load_dataset("demo"), 0) > roughness(load_dataset("demo"), 1) > 0
@@ -65,7 +65,7 @@ def roughness(data: Data, times: int) -> float:
     f = x
     for _ in range(times):
         f = structure @ f
-    return float(smoothness(f, structure) / x.square().sum())
+    return float(smoothness(f, structure) / f.square().sum())
 
 
 def _signal(data: Data) -> tuple[Tensor, SparseMatrix]:

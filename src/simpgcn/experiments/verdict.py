@@ -1,15 +1,18 @@
 r"""Whether a number of ours agrees with the paper's: the tests, and what they are called.
 
 The paper prints means without their spread. Against a mean :math:`\mu` of the paper, ``n`` runs of ours with mean
-:math:`\bar x` and standard deviation ``s`` are tested twice, both one-sided:
+:math:`\bar x` and spread ``s`` are tested twice, both one-sided:
 
 .. math::
-    t_{\text{exact}} = \frac{\bar x - \mu}{s \sqrt{1/n}}, \qquad
-    t = \frac{\bar x - \mu}{s \sqrt{1/n + 1/m}}, \qquad n - 1 \text{ degrees of freedom}
+    t_{\text{exact}} = \frac{\bar x - \mu}{s \sqrt{1/n}}, \qquad t = \frac{\bar x - \mu}{s \sqrt{1/n + 1/m}}
 
 The first is Student's test of one sample and takes the printed number as exact. But it is itself the mean of ``m``
 runs (ten for accuracies, one where the paper names no number of runs), which scatter, too: the second allows for that,
 with our spread for theirs, as none is printed. With ``m = 1`` it asks whether one more run of ours could be theirs.
+
+The spread ``s`` is that of runs which share their split, with ``n`` less the number of splits degrees of freedom: the
+paper's ten splits are ours, so that what makes one split harder than another is in both means alike. Where there is
+one run a split, the spread over all runs is taken, which is larger.
 
 Accuracies, where higher is better:
 
@@ -42,11 +45,27 @@ ROUNDING = 1e-9
 Colour = Literal["green", "amber", "red", "none"]
 
 
+class Printed(float):
+    """A number of the paper with the digits it was printed in.
+
+    >>> Printed("36.20") + 0, Printed("36.20").text
+    (36.2, '36.20')
+    """
+
+    text: str
+
+    def __new__(cls, text: str) -> Printed:
+        """A number from its text."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+
 class Verdict(NamedTuple):
     """A cell's numbers, its colour and the word for it.
 
-    ``low`` and ``high`` bound the 95% confidence interval of our mean; ``p_exact`` and ``p_below`` are those of the two
-    tests that ours is lower. What cannot be had is None.
+    ``sd`` is that of all runs; ``low`` and ``high`` bound the 95% confidence interval of our mean on these splits;
+    ``p_exact`` and ``p_below`` are those of the two tests that ours is lower. What cannot be had is None.
     """
 
     runs: int
@@ -61,15 +80,17 @@ class Verdict(NamedTuple):
     says: str
 
 
-def judge_accuracy(values: Sequence[float], paper: float | None, paper_runs: int = 10) -> Verdict:
-    """The verdict on accuracies in percent against a mean of the paper.
+def judge_accuracy(
+    values: Sequence[float], paper: float | None, splits: Sequence[int] = (), *, paper_runs: int = 10
+) -> Verdict:
+    """The verdict on accuracies in percent against a mean of the paper; ``splits`` are those of the runs, if known.
 
     >>> judge_accuracy([82.0, 82.4, 82.9, 82.2], 82.8).says
     'agrees'
     >>> judge_accuracy([80.0, 80.1, 79.9, 80.2], 82.8)[-2:]
     ('red', 'below')
     """
-    found = _measured(values, paper, paper_runs)
+    found = _measured(values, paper, splits, paper_runs)
     if found.difference is None:
         return found
     if found.p_exact is None or found.p_below is None:
@@ -103,13 +124,15 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return raised
 
 
-def judge_value(values: Sequence[float], paper: float | None, share: float = 0.25) -> Verdict:
+def judge_value(
+    values: Sequence[float], paper: float | None, splits: Sequence[int] = (), *, share: float = 0.25
+) -> Verdict:
     """The verdict on a figure that the paper gives once; ``share`` of it is what counts as close.
 
     >>> judge_value([3.93], 3.88)[-2:], judge_value([5429], 5429)[-2:], judge_value([13.4], 3.88)[-2:]
     (('amber', 'close'), ('green', 'agrees'), ('red', 'differs'))
     """
-    found = _measured(values, paper, 1)
+    found = _measured(values, paper, splits, 1)
     if found.difference is None or paper is None:
         return found
     same = abs(found.difference) <= _rounding(paper)
@@ -119,13 +142,13 @@ def judge_value(values: Sequence[float], paper: float | None, share: float = 0.2
     return found._replace(colour="amber" if near else "red", says="close" if near else "differs")
 
 
-def judge_setting(values: Sequence[float], paper: float | None) -> Verdict:
+def judge_setting(values: Sequence[float], paper: float | None, splits: Sequence[int] = ()) -> Verdict:
     """The verdict on a setting that was picked: the published one, or another.
 
     >>> judge_setting([0.1], 0.1).says, judge_setting([10.0], 0.1).says
     ('the same', 'another')
     """
-    found = _measured(values, paper, 1)
+    found = _measured(values, paper, splits, 1)
     if found.difference is None:
         return found
     return found._replace(
@@ -133,20 +156,20 @@ def judge_setting(values: Sequence[float], paper: float | None) -> Verdict:
     )
 
 
-def judge_nothing(values: Sequence[float], paper: float | None) -> Verdict:
+def judge_nothing(values: Sequence[float], paper: float | None, splits: Sequence[int] = ()) -> Verdict:
     """The verdict on what should be nothing but the rounding of float64.
 
     >>> judge_nothing([1e-16], None).says, judge_nothing([0.1], None).says
     ('holds', 'fails')
     """
-    found = _measured(values, None, 1)
+    found = _measured(values, None, splits, 1)
     if found.mean is None:
         return found
     holds = max(values) < ROUNDING
     return found._replace(colour="green" if holds else "red", says="holds" if holds else "fails")
 
 
-def _measured(values: Sequence[float], paper: float | None, paper_runs: int) -> Verdict:
+def _measured(values: Sequence[float], paper: float | None, splits: Sequence[int], paper_runs: int) -> Verdict:
     """Everything but the word."""
     n = len(values)
     if n == 0:
@@ -156,15 +179,37 @@ def _measured(values: Sequence[float], paper: float | None, paper_runs: int) -> 
     if n == 1 or np.ptp(values) == 0:
         return Verdict(n, mean, None if n == 1 else 0.0, None, None, difference, None, None, "none", "")
     sd = float(np.std(values, ddof=1))
-    half = float(stats.t.ppf(0.975, n - 1)) * sd / n**0.5
+    spread, freedom = _spread(np.asarray(values, dtype=float), splits)
+    half = float(stats.t.ppf(0.975, freedom)) * spread / n**0.5
     p_exact = p_below = None
-    if difference is not None:
-        p_exact = float(stats.t.cdf(difference / (sd * (1 / n) ** 0.5), n - 1))
-        p_below = float(stats.t.cdf(difference / (sd * (1 / n + 1 / paper_runs) ** 0.5), n - 1))
+    if difference is not None and spread > 0:
+        p_exact = float(stats.t.cdf(difference / (spread * (1 / n) ** 0.5), freedom))
+        p_below = float(stats.t.cdf(difference / (spread * (1 / n + 1 / paper_runs) ** 0.5), freedom))
     return Verdict(n, mean, sd, mean - half, mean + half, difference, p_exact, p_below, "none", "")
+
+
+def _spread(values: np.ndarray, splits: Sequence[int]) -> tuple[float, int]:
+    """The standard deviation of runs that share their split, and its degrees of freedom; of all runs where few do."""
+    count = len(set(splits))
+    if len(splits) != len(values) or len(values) < 2 * count:
+        return float(values.std(ddof=1)), len(values) - 1
+    means = split_means(values, splits)
+    around = values - np.array([means[split] for split in splits])
+    freedom = len(values) - count
+    return float(np.sqrt((around**2).sum() / freedom)), freedom
+
+
+def split_means(values: Sequence[float] | np.ndarray, splits: Sequence[int]) -> dict[int, float]:
+    """The mean of the values on each split.
+
+    >>> split_means([1.0, 2.0, 5.0], [0, 1, 1])
+    {0: 1.0, 1: 3.5}
+    """
+    both = list(zip(splits, values, strict=True))
+    return {split: float(np.mean([v for s, v in both if s == split])) for split in dict.fromkeys(splits)}
 
 
 def _rounding(paper: float | None) -> float:
     """Half of the last digit that was printed."""
-    digits = len(repr(float(paper or 0)).partition(".")[2].rstrip("0"))
-    return 0.5 * 10.0**-digits + 1e-9
+    text = paper.text if isinstance(paper, Printed) else repr(float(paper or 0)).rstrip("0")
+    return 0.5 * 10.0 ** -len(text.partition(".")[2]) + 1e-9
