@@ -124,9 +124,9 @@ def test_the_page_has_everything_and_needs_nothing(tmp_path, experiments):
     tags = Tags()
     tags.feed(page)
     assert tags.open == []
-    assert all(source.startswith("data:") for source in tags.sources)
-    for title in ("Table T", "Table U"):
-        assert f"<h2>{title}</h2>" in page
+    assert all(source.startswith(("data:", "#")) for source in tags.sources)
+    for title, anchor in (("Table T", "table-t"), ("Table U", "table-u")):
+        assert f'<h2 id="{anchor}">{title}</h2>' in page
         assert f"## {title}" in text
     assert "accuracy &amp; &lt;more&gt;" in page
     assert r"GCN\*" in text

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from html import escape
+from itertools import chain, count
 from pathlib import Path
 from typing import NamedTuple
 
@@ -58,23 +60,42 @@ class Picture(NamedTuple):
     caption: str
 
 
-Block = Heading | Text | Items | Table | Folded | Picture
+Content = Text | Items | Table | Folded | Picture
+Block = Heading | Content
+
+
+class _Section(NamedTuple):
+    """A heading, what a link to it says, and the blocks up to the next heading."""
+
+    heading: Heading
+    anchor: str
+    blocks: list[Content]
+
 
 MARKS = {"green": "🟢 ", "amber": "🟠 ", "red": "🔴 ", "none": ""}
+
+LONG = 30  # characters; a cell of more is words that may take several lines, not a number
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --line: #d0d0d0;
   --green: #d9f2dc; --amber: #ffe9c2; --red: #ffd3d0; --soft: #f4f4f4; }
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #161616; --line: #444444;
   --green: #1d4a26; --amber: #5a4210; --red: #5f2320; --soft: #242424; } }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 60rem;
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 80rem;
   margin: 0 auto; padding: 1rem; }
+p, ul, figcaption { max-width: 60rem; box-sizing: border-box; }
 h2 { margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
+nav ul { columns: 10rem 4; padding: 0; list-style: none; font-size: 0.9rem; }
+nav li { break-inside: avoid; margin-bottom: 0.2rem; }
 .wide { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 0.9rem; font-variant-numeric: tabular-nums; }
-th, td { border: 1px solid var(--line); padding: 0.3rem 0.5rem; text-align: left; white-space: nowrap; }
+table { border-collapse: collapse; font-size: 0.85rem; font-variant-numeric: tabular-nums; }
+th, td { border: 1px solid var(--line); padding: 0.3rem 0.4rem; text-align: left; vertical-align: baseline;
+  white-space: nowrap; }
 th { background: var(--soft); }
-tr > :first-child { position: sticky; left: 0; background: var(--soft); white-space: normal; min-width: 6rem; }
+tr > :first-child { position: sticky; left: 0; white-space: normal; min-width: min(9rem, 30vw); }
+.long { white-space: normal; min-width: 10rem; }
+/* Row names as long as sentences would leave a narrow screen no room for the rest, if they stayed in sight. */
+table:has(.long) tr > :first-child { position: static; min-width: min(16rem, 80vw); }
 .green { background: var(--green); } .amber { background: var(--amber); } .red { background: var(--red); }
 li > span { padding: 0 0.2rem; border-radius: 3px; }
 img { max-width: 100%; height: auto; background: #ffffff; border-radius: 6px; }
@@ -93,13 +114,45 @@ def to_markdown(blocks: Sequence[Block]) -> str:
     | row | 🟢 1.0 |
     <BLANKLINE>
     """
-    return "\n\n".join(_markdown(block) for block in blocks) + "\n"
+    first, *others = _sections(blocks)
+    contents = " · ".join(f"[{_plain(title)}](#{anchor})" for title, anchor in _contents(others))
+    parts = [*_markdown_of(first), *([contents] if contents else [])]
+    return "\n\n".join(parts + [part for section in others for part in _markdown_of(section)]) + "\n"
 
 
-def _markdown(block: Block) -> str:
+def _sections(blocks: Sequence[Block]) -> list[_Section]:
+    """The parts of a page, which begins with a heading."""
+    sections: list[_Section] = []
+    for block in blocks:
+        if isinstance(block, Heading):
+            sections.append(_Section(block, _anchor(block.text, {section.anchor for section in sections}), []))
+        else:
+            sections[-1].blocks.append(block)
+    return sections
+
+
+def _anchor(text: str, taken: set[str]) -> str:
+    """What GitHub calls a heading of a README, so that a link to it works in both forms of the page.
+
+    >>> _anchor("What holds & what does not", set()), _anchor("Cora", {"cora"})
+    ('what-holds--what-does-not', 'cora-1')
+    """
+    name = re.sub(r"[^\w -]", "", text.lower()).replace(" ", "-")
+    names = chain([name], (f"{name}-{number}" for number in count(1)))
+    return next(name for name in names if name not in taken)
+
+
+def _contents(sections: Sequence[_Section]) -> list[tuple[str, str]]:
+    return [(heading.text, anchor) for heading, anchor, _ in sections if heading.level == 2]
+
+
+def _markdown_of(section: _Section) -> list[str]:
+    heading = f"{'#' * section.heading.level} {_plain(section.heading.text)}"
+    return [heading, *(_markdown(block) for block in section.blocks)]
+
+
+def _markdown(block: Content) -> str:
     match block:
-        case Heading(text, level):
-            return f"{'#' * level} {text}"
         case Text(text):
             return _plain(text)
         case Items(items):
@@ -127,11 +180,14 @@ def _plain(text: str) -> str:
 def to_html(blocks: Sequence[Block], folder: Path) -> str:
     """The page as one HTML file, pictures from ``folder`` included; it asks for nothing from elsewhere.
 
-    >>> "<h1>A &amp; B</h1>" in to_html([Heading("A & B", 1)], Path())
+    >>> '<h1 id="a--b">A &amp; B</h1>' in to_html([Heading("A & B", 1)], Path())
     True
     """
-    title = next((escape(block.text) for block in blocks if isinstance(block, Heading)), "")
-    body = "\n".join(_html(block, folder) for block in blocks)
+    first, *others = _sections(blocks)
+    title = escape(first.heading.text)
+    links = "".join(f'<li><a href="#{anchor}">{escape(name)}</a></li>' for name, anchor in _contents(others))
+    contents = f'<nav aria-label="Contents"><ul>{links}</ul></nav>' if links else ""
+    body = "\n".join([_html_of(first, folder), contents, *(_html_of(section, folder) for section in others)])
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -139,33 +195,51 @@ def to_html(blocks: Sequence[Block], folder: Path) -> str:
     )
 
 
-def _html(block: Block, folder: Path) -> str:
+def _html_of(section: _Section, folder: Path) -> str:
+    (text, level), anchor, blocks = section
+    return "\n".join(
+        [f'<h{level} id="{anchor}">{escape(text)}</h{level}>', *(_html(block, text, folder) for block in blocks)]
+    )
+
+
+def _html(block: Content, section: str, folder: Path) -> str:
     match block:
-        case Heading(text, level):
-            return f"<h{level}>{escape(text)}</h{level}>"
         case Text(text):
             return f"<p>{escape(text)}</p>"
         case Items(items):
             return "<ul>" + "".join(f"<li>{_span(item)}</li>" for item in items) + "</ul>"
         case Table(header, rows):
-            head = "".join(f"<th>{escape(name)}</th>" for name in header)
+            head = "".join(f'<th scope="col">{escape(name)}</th>' for name in header)
             lines = [
-                f"<tr><th>{escape(row[0].text)}</th>"
-                + "".join(f'<td class="{cell.colour}">{escape(cell.text)}</td>' for cell in row[1:])
-                + "</tr>"
+                f'<tr><th scope="row">{escape(row[0].text)}</th>' + "".join(_cell(cell) for cell in row[1:]) + "</tr>"
                 for row in rows
             ]
-            return f'<div class="wide"><table><tr>{head}</tr>{"".join(lines)}</table></div>'
+            return _scrolling(f"<table><tr>{head}</tr>{''.join(lines)}</table>", section)
         case Folded(title, table):
-            return f"<details><summary>{escape(title)}</summary>{_html(table, folder)}</details>"
+            inner = _html(table, title, folder)
+            return f"<details><summary>{escape(title)}</summary>{inner}</details>"
         case Picture(file, caption):
             if not (folder / file).is_file():
                 return ""
-            data = base64.b64encode((folder / file).read_bytes()).decode()
-            text = escape(caption)
-            return (
-                f'<figure><img alt="{text}" src="data:image/png;base64,{data}"><figcaption>{text}</figcaption></figure>'
-            )
+            data = (folder / file).read_bytes()
+            source, text = f"data:image/png;base64,{base64.b64encode(data).decode()}", escape(caption)
+            image = f'<img alt="{text}" src="{source}" style="min-width: {_readable_width(data)}px">'
+            return f"<figure>{_scrolling(image, caption)}<figcaption>{text}</figcaption></figure>"
+
+
+def _scrolling(content: str, label: str) -> str:
+    """A box for what may be wider than the page; the keyboard reaches it and scrolls it."""
+    return f'<div class="wide" tabindex="0" role="group" aria-label="{escape(label)}">{content}</div>'
+
+
+def _readable_width(png: bytes) -> int:
+    """The width in pixels below which a picture's letters are too small: half its own, which its header tells."""
+    return int.from_bytes(png[16:20]) // 2
+
+
+def _cell(cell: Marked) -> str:
+    kind = f"{cell.colour} long" if len(cell.text) > LONG else cell.colour
+    return f'<td class="{kind}">{escape(cell.text)}</td>'
 
 
 def _span(item: str | Marked) -> str:
