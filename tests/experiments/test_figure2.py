@@ -75,13 +75,16 @@ def test_panels_leads_and_curves(tmp_path, monkeypatch):
     json.loads((tmp_path / "figure2.json").read_text())
 
 
-@pytest.mark.parametrize(("by", "colour"), [(1.5, "green"), (2.5, "red")])
-def test_a_claim_says_by_how_much(by, colour):
+@pytest.mark.parametrize(
+    ("much", "colour"),
+    [({"by": 1.5}, "green"), ({"by": 2.5}, "red"), ({"times": 2.9}, "green"), ({"times": 3.5}, "red")],
+)
+def test_a_claim_says_by_how_much(much, colour):
     cells = {
         ("a", "x"): {"label": "A", "values": [3.0, 3.1, 2.9]},
         ("b", "x"): {"label": "B", "values": [1.0, 1.01, 0.99]},
     }
-    assert judge_claim(Claim("a is far above b", "a", ("b",), by=by), cells, ("x",))["colour"] == colour
+    assert judge_claim(Claim("a is far above b", "a", ("b",), **much), cells, ("x",))["colour"] == colour
 
 
 def test_seeds_of_one_graph_share_what_pro_gnn_learns(tmp_path, monkeypatch):

@@ -36,8 +36,9 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
         difference = float(a.mean() - b.mean())
         differences.append(difference)
         p = _p_value(cells[higher], cells[lower], claim)
-        lost[lower[1]] = lost.get(lower[1], False) or difference <= claim.by
-        if difference > claim.by:
+        holds = a.mean() > claim.times * b.mean() + claim.by
+        lost[lower[1]] = lost.get(lower[1], False) or not holds
+        if holds:
             held += 1
             sure += p is not None and p < LEVEL
             continue
@@ -82,7 +83,7 @@ def _p_value(higher: dict[str, Any], lower: dict[str, Any], claim: Claim) -> flo
         ours, theirs = (np.array([means[split] for split in common]) for means in (a, b))
     else:
         ours, theirs = (np.array([*means.values()] or cell["values"]) for means, cell in ((a, higher), (b, lower)))
-    ours = ours - claim.by
+    ours, theirs = ours - claim.by, claim.times * theirs
     if min(len(ours), len(theirs)) < 2 or (np.ptp(ours) == 0 and np.ptp(theirs) == 0):
         return None
     with warnings.catch_warnings():

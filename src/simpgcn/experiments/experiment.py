@@ -38,6 +38,7 @@ ORDER = (
     "lemma",
     "cost",
     "gate",
+    "lift",
     "degree",
     "depth",
     "homophily",
@@ -86,6 +87,7 @@ class Claim:
         datasets: Where; everywhere if left out.
         row: The row within which datasets are compared.
         by: How much higher, at least.
+        times: How many times as high, at least.
         most: It holds if it does, over all of ``than``, on more than half of the datasets.
         beyond: It is not the paper's, but asked here.
     """
@@ -96,6 +98,7 @@ class Claim:
     datasets: tuple[str, ...] = ()
     row: str | None = None
     by: float = 0.0
+    times: float = 1.0
     most: bool = False
     beyond: bool = False
 

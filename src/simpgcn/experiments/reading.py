@@ -34,9 +34,9 @@ def reading(tables: list[Table]) -> list[str]:
     sentences += [sentence for table in tables if table["name"] == "figure2" for sentence in _about_attacks(table)]
     claims = [(table["title"], claim) for table in tables for claim in table["claims"] if claim["colour"] != "none"]
     sentences += _about_claims(
-        [(t, c) for t, c in claims if not c["beyond"]], "the paper's sentences about its numbers"
+        [(t, c) for t, c in claims if not c.get("beyond")], "the paper's sentences about its numbers"
     )
-    sentences += _about_claims([(t, c) for t, c in claims if c["beyond"]], "the sentences asked beyond the paper")
+    sentences += _about_claims([(t, c) for t, c in claims if c.get("beyond")], "the sentences asked beyond the paper")
     unfilled = [
         f"{cell['label']} on {dataset_title(cell['dataset'])}"
         for table in tables
