@@ -95,8 +95,8 @@ def resume_run(
 def train_runs(configs: Sequence[Config], folders: Sequence[Path]) -> list[FinishedRun | SimPGCNError]:
     """Train runs side by side (see :mod:`simpgcn.training.replicas`), each into its folder.
 
-    A folder that holds a checkpoint is gone on with. What a run could not do is returned in its place, and does not
-    stop the others.
+    A folder that holds a checkpoint is gone on with; any other must not be there yet, or be empty. What a run could
+    not do is returned in its place, and does not stop the others.
     """
     loads = [partial(load_graph, config) for config in configs]
     claims = [partial(_claim_or_resume, folder, config) for config, folder in zip(configs, folders, strict=True)]
@@ -123,7 +123,7 @@ def _run(
         folders = []
         for find, graph in zip(find_folders, graphs, strict=True):
             folders.append(find(graph))
-            stack.enter_context(_only_here(folders[-1]))
+            stack.enter_context(only_here(folders[-1]))
             if cache is True:
                 runs.keep_search(folders[-1], graph, configs[0])
         stop = stack.enter_context(_interruptible())
@@ -230,13 +230,13 @@ def _raised(outcome: FinishedRun | SimPGCNError) -> FinishedRun:
 
 
 @contextmanager
-def _only_here(folder: Path) -> Iterator[None]:
-    """Keep other processes from working on the same run."""
+def only_here(folder: Path, patience: float = 0.0) -> Iterator[None]:
+    """Keep other processes from working on the same run; one that does is waited for so many seconds."""
     lock = FileLock(folder / ".lock")
     try:
-        lock.acquire(timeout=0)
+        lock.acquire(timeout=patience)
     except Timeout:
-        raise SimPGCNError(f"another process is working on {folder}: wait for it to finish") from None
+        raise _at_work(folder) from None
     try:
         yield
     finally:
@@ -295,8 +295,16 @@ def _begin(folder: Path, config: Config, graph: Data) -> None:
 
 
 def _claim_or_resume(folder: Path, config: Config, graph: Data) -> Path:
-    return folder if runs.has_checkpoint(folder) else _claim(folder, config, graph)
+    if runs.has_checkpoint(folder):
+        return folder
+    if (folder / "config.yaml").is_file():  # it came since train_runs was called
+        raise _at_work(folder)
+    return _claim(folder, config, graph)
 
 
 def _taken(out: Path) -> SimPGCNError:
     return SimPGCNError(f"{out} already exists: choose another --out, or go on with simpgcn train --resume {out}")
+
+
+def _at_work(folder: Path) -> SimPGCNError:
+    return SimPGCNError(f"another process is working on {folder}: wait for it to finish")

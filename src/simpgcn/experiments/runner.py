@@ -6,25 +6,36 @@ import hashlib
 import multiprocessing
 import os
 import shutil
+import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import connection
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
-from filelock import FileLock, Timeout
 
 from simpgcn import runs
 from simpgcn.config import Config
 from simpgcn.data.graph_file import content_of
 from simpgcn.errors import SimPGCNError
 from simpgcn.nn.registry import find_method
-from simpgcn.train_run import FinishedRun, train_runs
+from simpgcn.train_run import FinishedRun, only_here, train_runs
 from simpgcn.training import alike, find_device, how_many, load_graph
 
 # Room for a process with its own CUDA context and kernels and a baseline on a graph of PubMed's size.
 GPU_BYTES_A_PROCESS = 8 << 30
+# Seconds that a batch waits for other processes at work on its runs: one that is being ended is gone by then, and many
+# a run is finished.
+PATIENCE = 60.0
+DIED = (
+    "a process died at this run, and again with no other beside it, perhaps for lack of memory: free some or take a "
+    "machine with more, and give the same command again"
+)
+# A batch, where its runs are kept, and how many threads it may use.
+Job = tuple[list[Config], Path, int]
 
 
 class Outcome(NamedTuple):
@@ -55,8 +66,8 @@ def run_all(
 ) -> list[Outcome]:
     """Train every configuration, in its order, and return what became of each.
 
-    Finished runs below ``base`` are read, unfinished ones resumed, and a failing one does not stop the others. Runs
-    that differ in seed, split and such are trained side by side where that is faster.
+    Finished runs below ``base`` are read, unfinished ones resumed, and a failing one does not stop the others, not even
+    by the death of its process. Runs that differ in seed, split and such are trained side by side where that is faster.
 
     Args:
         configs: The runs.
@@ -71,7 +82,7 @@ def run_all(
     # Longest first, or the longest would end alone, with the other cores idle.
     batches.sort(key=lambda batch: len(batch) * sizes[batch[0].data.name] * _step_size(batch[0]), reverse=True)
     workers = min(workers, max(1, len(batches)))
-    threads = torch.get_num_threads() if workers == 1 else max(1, (os.cpu_count() or 1) // workers)
+    threads = torch.get_num_threads() if workers == 1 else max(1, usable_cores() // workers)
     jobs = [(batch, base, threads) for batch in batches]
     done: dict[Config, Outcome] = {}
 
@@ -85,25 +96,10 @@ def run_all(
         for job in jobs:
             tell(_many(job))
         return [done[config] for config in configs]
-    # Fresh processes: torch's threads do not survive a fork. No more jobs are handed out than run at once, so that
-    # after Ctrl-C nothing is left in a queue.
-    pool = ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
-    try:
-        waiting = jobs[::-1]
-        running: set[Future[list[Outcome]]] = set()
-        while waiting or running:
-            while waiting and len(running) < workers:
-                running.add(pool.submit(_many, waiting.pop()))
-            ready, running = wait(running, return_when=FIRST_COMPLETED)
-            for future in ready:
-                tell(future.result())
-    except BrokenProcessPool:
-        raise SimPGCNError(
-            "a process died, perhaps for lack of memory: give the same command again with fewer --workers; "
-            "finished runs are kept"
-        ) from None
-    finally:
-        pool.shutdown(wait=len(done) == len(set(configs)), cancel_futures=True)
+    while jobs:
+        for job in _in_processes(jobs, workers, tell):  # at which of them a process died shows when each is alone
+            if _in_processes([job], 1, tell):
+                tell([_outcome(config, base, DIED) for config in job[0]])
     return [done[config] for config in configs]
 
 
@@ -113,16 +109,69 @@ def default_workers(configs: Sequence[Config]) -> int:
     Runs that can be trained side by side fill a GPU from one process; the others keep it waiting for Python, and
     several processes share it.
 
-    >>> default_workers([Config().replace({"training": {"device": "cpu"}})]) == os.cpu_count()
+    >>> default_workers([Config().replace({"training": {"device": "cpu"}})]) == usable_cores()
     True
     """
-    cores = os.cpu_count() or 1
+    cores = usable_cores()
     on_gpu = [config for config in configs if find_device(config.training.device).type == "cuda"]
     if not on_gpu:
         return cores
     alone = sum(not find_method(config.model_name).replicable for config in on_gpu)
     _, memory = torch.cuda.mem_get_info(find_device(on_gpu[0].training.device))
     return max(1, min(cores, alone, memory // GPU_BYTES_A_PROCESS))
+
+
+def usable_cores() -> int:
+    """How many cores this process may use: fewer than there are under ``taskset`` or a scheduler of jobs.
+
+    >>> 1 <= usable_cores() <= os.cpu_count()
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _in_processes(jobs: list[Job], workers: int, tell: Callable[[list[Outcome]], None]) -> list[Job]:
+    """Take jobs off the list and finish them in processes.
+
+    When a process dies, those that were being worked on are returned and the others stay in the list.
+    """
+    # Fresh processes: torch's threads do not survive a fork.
+    pool = ProcessPoolExecutor(workers, multiprocessing.get_context("spawn"), initializer=_end_with_parent)
+    running: dict[Future[list[Outcome]], Job] = {}
+    try:
+        while jobs or running:
+            # No more are handed out than run at once, so that after Ctrl-C nothing is left in a queue.
+            while jobs and len(running) < workers:
+                running[pool.submit(_many, jobs[0])] = jobs[0]
+                del jobs[0]
+            for future in wait(running, return_when=FIRST_COMPLETED).done:
+                outcomes = future.result()
+                del running[future]
+                tell(outcomes)
+    except BrokenProcessPool:
+        pass  # the pool ends the other processes, too
+    except BaseException:
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()
+    return list(running.values())
+
+
+def _end_with_parent() -> None:
+    """Let this process end when the one that started it is gone, which has no time to end it when it is killed.
+
+    Runs are left as they are by a power cut: the same command goes on with them.
+    """
+    parent = multiprocessing.parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _batches(configs: Sequence[Config], workers: int) -> list[list[Config]]:
@@ -177,7 +226,7 @@ def _side_by_side(group: list[Config]) -> int:
     return how_many(x.size(0), x.size(1), group[0], find_device(group[0].training.device))
 
 
-def _many(job: tuple[list[Config], Path, int]) -> list[Outcome]:
+def _many(job: Job) -> list[Outcome]:
     """Finish the runs of a batch: side by side, or in turn where their model cannot be replicated."""
     configs, base, threads = job
     torch.set_num_threads(threads)
@@ -208,21 +257,44 @@ def is_finished(base: Path, config: Config) -> bool:
 
 def _train(configs: list[Config], base: Path) -> dict[Config, str]:
     """Train these runs side by side and return what went wrong, if anything."""
-    configs = [config for config in configs if not is_finished(base, config)]
-    if not configs:
-        return {}
-    folders = [run_folder(base, config) for config in configs]
-    for folder in folders:
-        if not runs.has_checkpoint(folder):
-            _clear(folder)
-    outcomes = train_runs(configs, folders)
+    errors: dict[Config, str] = {}
+    mine = []
+    end = time.monotonic() + PATIENCE
+    for config in configs:
+        try:
+            if _is_to_train(config, base, max(0.0, end - time.monotonic())):
+                mine.append(config)
+        except SimPGCNError as error:  # the others need not wait for it
+            errors[config] = str(error)
+    if not mine:
+        return errors
+    outcomes = train_runs(mine, [run_folder(base, config) for config in mine])
     if any(isinstance(outcome, FinishedRun) and outcome.interrupted for outcome in outcomes):
         raise KeyboardInterrupt  # their checkpoints are kept; the runs after them must not start
-    return {c: str(outcome) for c, outcome in zip(configs, outcomes, strict=True) if isinstance(outcome, SimPGCNError)}
+    failed = {c: str(outcome) for c, outcome in zip(mine, outcomes, strict=True) if isinstance(outcome, SimPGCNError)}
+    return errors | failed
+
+
+def _is_to_train(config: Config, base: Path, patience: float) -> bool:
+    """Whether a run is unfinished; what is left of one killed before its first checkpoint is removed.
+
+    A process that is at work on it is waited for.
+    """
+    folder = run_folder(base, config)
+    if is_finished(base, config):
+        return False
+    if not folder.is_dir():
+        return True
+    with only_here(folder, patience):
+        if is_finished(base, config):  # by the process that was waited for
+            return False
+        if not runs.has_checkpoint(folder):
+            shutil.rmtree(folder)
+    return True
 
 
 def _outcome(config: Config, base: Path, error: str | None) -> Outcome:
-    if error is not None:
+    if error is not None and not is_finished(base, config):  # it may be in spite of it: before, or by another process
         return Outcome(config, None, 0, error)
     folder = run_folder(base, config)
     try:
@@ -230,15 +302,4 @@ def _outcome(config: Config, base: Path, error: str | None) -> Outcome:
         parameters = sum(value.numel() for value in saved.model.parameters() if value.requires_grad)
         return Outcome(config, runs.read_metrics(folder), parameters, None)
     except SimPGCNError as problem:
-        return Outcome(config, None, 0, str(problem))
-
-
-def _clear(folder: Path) -> None:
-    """Remove what a run left that was killed before its first checkpoint, unless it is still at work."""
-    if not folder.is_dir():
-        return
-    try:
-        with FileLock(folder / ".lock", timeout=0):
-            shutil.rmtree(folder)
-    except Timeout:
-        raise SimPGCNError(f"another process is working on {folder}: wait for it to finish") from None
+        return Outcome(config, None, 0, f"{problem}; remove {folder} and give the same command again")
