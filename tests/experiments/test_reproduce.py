@@ -162,7 +162,7 @@ def test_what_is_not_run_again_stays_in_todays_words(tmp_path, experiments):
     assert "12.34 ± 0.01 (1)" in section  # judged anew
     assert "New words." in section
     assert "Old words." not in section
-    assert "Not run here: homophily-0.5." in section
+    assert "Not run here: homophily 0.5." in section
     assert "SimP-GCN improves GCN." in section
     assert json.loads((tmp_path / "t.json").read_text()) == stale
     experiments(t={**TINY, "rows": {**TINY["rows"], "more": TINY["rows"]["gcn"]}}, u=other)
@@ -189,10 +189,10 @@ def test_a_row_may_have_more_runs_on_one_graph(tmp_path, experiments, monkeypatc
     monkeypatch.setattr(measures, "RUNS", 2)
     (table,) = run(tmp_path)
     assert [cell["runs"] for cell in table["cells"]] == [4, 2, 2, 2]
-    assert "2 runs a cell; GCN 4 on Demo, 2 on homophily-0.5." in (tmp_path / "README.md").read_text()
+    assert "2 runs a cell; GCN 4 on Demo, 2 on homophily 0.5." in (tmp_path / "README.md").read_text()
     experiments(t={**shared, "datasets": ["demo", "homophily-0.5"], "rows": {"gcn": gcn}})
     run(tmp_path)
-    assert "(nowhere). Runs: GCN 4 on Demo, 2 on homophily-0.5." in (tmp_path / "README.md").read_text()
+    assert "(nowhere). Runs: GCN 4 on Demo, 2 on homophily 0.5." in (tmp_path / "README.md").read_text()
 
 
 def test_rows_measured_again_take_their_places(tmp_path, experiments, monkeypatch):

@@ -146,10 +146,19 @@ def experiment_names() -> list[str]:
 def dataset_title(name: str) -> str:
     """How the page calls a dataset.
 
-    >>> dataset_title("pubmed"), dataset_title("cora"), dataset_title("homophily-0.3")
-    ('PubMed', 'Cora', 'homophily-0.3')
+    >>> dataset_title("pubmed"), dataset_title("citeseer+metattack@0.05"), dataset_title("cora-prognn")
+    ('PubMed', 'CiteSeer with 5% flipped', "Pro-GNN's Cora")
+    >>> dataset_title("homophily-0.3"), dataset_title("nodes-4000")
+    ('homophily 0.3', '4,000 nodes')
     """
-    return TITLES.get(name, name.capitalize() if name.isalpha() else name)
+    name, _, rate = name.partition("+metattack@")
+    kind, _, number = name.rpartition("-")
+    if number == "prognn":
+        return f"Pro-GNN's {dataset_title(kind)}"
+    if kind == "nodes":
+        return f"{int(number):,} nodes"
+    title = TITLES.get(name, name.capitalize() if name.isalpha() else name.replace("-", " "))
+    return f"{title} with {float(rate):.0%} flipped" if rate else title
 
 
 def load_experiment(name: str) -> Experiment:
