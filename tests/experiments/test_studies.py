@@ -46,6 +46,8 @@ def test_accuracy_by_degree_adds_up(tmp_path):
     parts = [(0, 3), (4, 9), (10, None)]
     nodes = [nodes_to_test(config.data, low, high) for low, high in parts]
     assert torch.equal(torch.from_numpy(np.sort(np.concatenate(nodes))), data.test_mask.nonzero().squeeze(1))
+    counted = [measures.MEASURES["degree nodes"].values(row, "demo", work, *part).values for part in parts]
+    assert counted == [[len(part)] for part in nodes]
     assert links[nodes[1]].min() >= 4
     assert links[nodes[1]].max() <= 9
     found = [degree_accuracy(folder, config, low, high) for low, high in parts]

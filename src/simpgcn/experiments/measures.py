@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from simpgcn.config import Config
+from simpgcn.config import Config, default_config
 from simpgcn.data import dataset_statistics, load_dataset
 from simpgcn.errors import SimPGCNError, unknown_name
 from simpgcn.experiments.compare import run_configs
@@ -17,7 +17,7 @@ from simpgcn.experiments.complexity import CostOf, Extra, cost_values, extra_par
 from simpgcn.experiments.data_faults import count_fault
 from simpgcn.experiments.experiment import RUNS, Row
 from simpgcn.experiments.layer_scores import At, Of, run_score
-from simpgcn.experiments.node_degrees import degree_accuracy
+from simpgcn.experiments.node_degrees import degree_accuracy, nodes_to_test
 from simpgcn.experiments.overlaps import Metric, run_overlap
 from simpgcn.experiments.runner import Outcome, run_folder
 from simpgcn.experiments.search import MODEL, Grid, Ranges, best_choice, search_configs
@@ -145,6 +145,10 @@ def _degree_accuracy(row: Row, dataset: str, work: Work, low: int, high: int | N
     return _by_run(configs, work, lambda c: degree_accuracy(run_folder(work.base, c), c, low, high))
 
 
+def _degree_nodes(row: Row, dataset: str, work: Work, low: int, high: int | None = None) -> Values:
+    return Values([float(len(nodes_to_test(default_config(dataset, MODEL).data, low, high)))])
+
+
 def _lemma(row: Row, dataset: str, work: Work) -> Values:
     return Values([lemma_error(load_dataset(dataset))])
 
@@ -267,6 +271,7 @@ MEASURES = {
     "searched accuracy": Measure(_picked_configs, _picked, judge_accuracy),
     "gain": Measure(_gain_configs, _gain, judge_value),
     "degree accuracy": Measure(_model_configs, _degree_accuracy, judge_accuracy),
+    "degree nodes": Measure(_no_configs, _degree_nodes, judge_value, digits=0),
     "lemma": Measure(_no_configs, _lemma, judge_nothing, digits=None),
     "roughness": Measure(_no_configs, _roughness, judge_value, digits=3),
     "extra parameters": Measure(_no_configs, _extra_parameters, judge_value, digits=0),

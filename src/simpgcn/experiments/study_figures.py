@@ -119,7 +119,7 @@ def _panels(experiment: Experiment, table: Table, ticks: Sequence[str], what: st
     figure = _figure(3.2 * len(experiment.datasets), 3.2)
     axes = np.atleast_1d(figure.subplots(1, len(experiment.datasets)))
     for axis, dataset in zip(axes, experiment.datasets, strict=True):
-        for model in dict.fromkeys(row.model for row in experiment.rows):
+        for model in dict.fromkeys(row.model for row in experiment.rows if row.model):
             rows = _rows_of(experiment, model)
             label = rows[0].label.partition(",")[0]
             _line(axis, range(len(rows)), [cells[row.name, dataset] for row in rows], label, COLORS[label])
