@@ -94,6 +94,7 @@ def draw_cost(experiment: Experiment, table: Table, work: Work) -> Figure:
             axis.set_ylim(bottom=0)
         else:
             axis.set_yscale("log")
+            axis.set_ylim(top=3 * axis.get_ylim()[1])  # room for the legend
             axis.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
             axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
             axis.yaxis.set_minor_formatter(NullFormatter())
