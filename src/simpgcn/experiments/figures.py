@@ -78,7 +78,7 @@ def _overlaps(experiment: Experiment, table: dict[str, Any], work: Work) -> Figu
                 color=color,
                 label=label,
             )
-        axis.set_xticks(place, names, fontsize=7)
+        axis.set_xticks(place, names, fontsize=6)
         axis.set_title(title, fontsize=10)
         axis.set_ylabel("overlap (%)")
         axis.spines[["top", "right"]].set_visible(False)
