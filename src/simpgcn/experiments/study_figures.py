@@ -55,7 +55,7 @@ def draw_gate(experiment: Experiment, table: Table, work: Work) -> Figure:
     place = np.arange(len(experiment.datasets))
     for shift, name, label, color in (
         (-0.2, "paper", "s, 1 - s and γK, the paper's", COLORS["SimP-GCN"]),
-        (0.0, "same", "the same, with the softmax's settings", "#e9a6ae"),
+        (0.0, "same", "the same, searched like the softmax", "#e9a6ae"),
         (0.2, "softmax", "one softmax", COLORS["softmax"]),
     ):
         found = [cells[name, dataset] for dataset in experiment.datasets]
