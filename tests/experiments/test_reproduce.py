@@ -79,6 +79,7 @@ def test_cells_are_those_of_the_runs_and_nothing_is_run_twice(tmp_path, monkeypa
     (t,) = run(tmp_path, ["t"])
     assert (t["made"]["trained"], t["made"]["found"], len(made)) == (0, 4, 4)
     assert t["made_before"] == [first]  # what its runs took is not forgotten
+    assert run(tmp_path, ["t"])[0]["made_before"] == [first]
     assert run(tmp_path, ["t"], count=3)[0]["made"]["trained"] == 2
 
 

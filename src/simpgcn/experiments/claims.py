@@ -27,7 +27,7 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
     'holds in 1 of 1 comparisons, by 1.00'
     """
     held, sure, against, differences = 0, 0, [], []
-    lost: dict[str, bool] = {}
+    best: dict[str, bool] = {}  # whether it holds in all of a dataset's comparisons
     contradicted = False
     for higher, lower in _pairs(claim, datasets):
         a, b = (np.array(cells[place]["values"], dtype=float) for place in (higher, lower))
@@ -36,8 +36,8 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
         difference = float(a.mean() - b.mean())
         differences.append(difference)
         p = _p_value(cells[higher], cells[lower], claim)
-        holds = a.mean() > claim.times * b.mean() + claim.by
-        lost[lower[1]] = lost.get(lower[1], False) or not holds
+        holds = bool(a.mean() > claim.times * b.mean() + claim.by)
+        best[lower[1]] = best.get(lower[1], True) and holds
         if holds:
             held += 1
             sure += p is not None and p < LEVEL
@@ -58,9 +58,8 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
     by = f"by {low:.2f}" if low == high else f"by {low:.2f} to {high:.2f}"
     found += f"; not over {', '.join(against)}" if against else f", {by}"
     if claim.most:
-        kept = sum(not any_lost for any_lost in lost.values())
-        found = f"holds on {kept} of {len(lost)} graphs, and {found}"
-        against = [] if 2 * kept > len(lost) else against
+        found = f"holds on {sum(best.values())} of {len(best)} graphs, and {found}"
+        against = [] if 2 * sum(best.values()) > len(best) else against
     return {**result, "colour": "green" if not against else "red" if contradicted else "amber", "found": found}
 
 

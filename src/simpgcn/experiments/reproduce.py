@@ -100,7 +100,8 @@ def reproduce(
         if rows:
             table.update(_with_stored(table, stored[experiment.name]))
         elif made["found"] and (out / f"{experiment.name}.json").is_file():  # made by earlier commands in part
-            table["made_before"] = _goes(_read_table(out / f"{experiment.name}.json"))
+            earlier = _goes(_read_table(out / f"{experiment.name}.json"))
+            table["made_before"] = [go for go in earlier if go["trained"]]
         if experiment.picture is not None:
             try:
                 draw(experiment, table, work, out / table["picture"])
