@@ -7,13 +7,16 @@ from collections.abc import Iterable
 
 
 class SimPGCNError(Exception):
-    """Something the user can put right; its message is one sentence for them to read.
+    """Something the user can put right; its message is one sentence for them to read, on one line whatever it quotes.
 
     >>> raise SimPGCNError("there is no node 7: the graph has 5 nodes")
     Traceback (most recent call last):
         ...
     simpgcn.errors.SimPGCNError: there is no node 7: the graph has 5 nodes
     """
+
+    def __init__(self, message: str) -> None:
+        super().__init__(" ".join(message.splitlines()))
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], prefix: str = "") -> SimPGCNError:

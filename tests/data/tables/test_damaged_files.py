@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from simpgcn.data.tables import load_tables
@@ -15,6 +15,7 @@ NODES = "id,age,when,note,kind\n" + "".join(
     f"{i},{i * 3 % 11},2020-01-{i + 1:02d},a b{i % 4} c{i % 3} d,{'ab'[i % 2]}\n" for i in range(20)
 )
 EDGES = "from,to,w\n" + "".join(f"{i},{(i * 7 + 3) % 20},{i % 3 + 0.5}\n" for i in range(20))
+TWO_LINES = f'"{NODES[:22]}"{NODES[22:]}'.encode()  # the name of the first column
 PIECES = [b",", b";", b"\t", b"\n", b"\r\n", b'"', b"\0", b"\xff\xfe", b"\xef\xbb\xbf", b"\xe9", "é".encode()]
 PIECES += [b"NA", b"inf", b"1e999", b"-0", b"007", b"id", b"-1", b"  ", b"99999999999999999999", b"2020-02-31"]
 
@@ -36,6 +37,7 @@ def damaged(text):
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 @given(nodes=damaged(NODES), edges=damaged(EDGES), zipped=st.booleans(), cut=st.integers(0, 40), weights=st.booleans())
+@example(nodes=TWO_LINES, edges=EDGES.encode(), zipped=False, cut=0, weights=False)
 def test_any_bytes_are_read_or_refused_in_one_sentence(nodes, edges, zipped, cut, weights, tmp_path):
     if zipped:
         nodes = gzip.compress(nodes)[: -cut or None]
