@@ -207,7 +207,7 @@ def _score(row: Row, dataset: str, work: Work, of: Of, layer: int, at: At) -> Va
 def _grid(row: Row, dataset: str, work: Work, runs: int, ranges: dict[str, Ranges] | None) -> Grid:
     """The search of a row: in the paper's ranges, or in its own, by dataset; without any there is one choice."""
     own = None if ranges is None else ranges.get(dataset, {})
-    return search_configs(dataset, min(runs, work.count), work.changes(row, dataset), own)
+    return search_configs(dataset, work.runs(runs, dataset), work.changes(row, dataset), own)
 
 
 def _searched_configs(
@@ -230,7 +230,8 @@ def _picked_configs(
     choice = best_choice(grid, work.done)
     if choice is None:
         return [config for _, configs in grid for config in configs]
-    configs = run_configs(dataset, MODEL, work.count, work.changes(row, dataset))
+    count = max(work.runs(runs, dataset), work.count)
+    configs = run_configs(dataset, MODEL, count, work.changes(row, dataset))
     return [config.replace(nested(choice)) for config in configs]
 
 
