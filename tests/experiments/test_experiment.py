@@ -98,7 +98,7 @@ def test_ablations_change_what_they_say():
     (config,) = run_configs("texas", "simpgcn", 1, rows["neither"].settings("texas"))
     assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 0)
     (config,) = run_configs("texas", "simpgcn", 1, rows["no-loops"].settings("texas"))
-    assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 0.5)
+    assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 1)
 
 
 def test_order_names_files():
