@@ -129,13 +129,10 @@ def test_time_to_reproduce_is_the_measured_one():
     words = " ".join(README.split())
     assert f"Everything but Figure 2 took {60 * gpu['hours']:.0f} minutes on an H200" in words
     assert f"and {60 * cpu['hours']:.0f} minutes on two CPU cores" in words
-    later, lift = (json.loads((ROOT / f"results/{name}.json").read_text())["made"] for name in ("table3", "lift"))
-    assert later["trained"] == 600
-    assert f"took those cores {later['seconds'] / 60:.0f} minutes, `lift` {lift['seconds'] / 60:.0f}" in words
     (quick,) = json.loads((ROOT / "benchmarks/results/reproduce_quick.json").read_text())["commands"]
     assert quick["command"] == "simpgcn reproduce table5 --quick"
     assert quick["seconds"] < 300
-    assert f"takes them {quick['seconds']:.0f} seconds" in words
+    assert f"takes those cores {quick['seconds']:.0f} seconds" in words
 
 
 def row_cells(table, row):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from simpgcn.experiments.figures import PICTURES
 from simpgcn.experiments.measures import row_measure
 
 PAPER = Path(__file__).parents[3] / "shared/paper/simp-gcn.tex"
+RESULTS = Path(__file__).parents[2] / "results"
 
 
 @pytest.mark.parametrize("name", experiment_names())
@@ -99,6 +101,19 @@ def test_ablations_change_what_they_say():
     assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 0)
     (config,) = run_configs("texas", "simpgcn", 1, rows["no-loops"].settings("texas"))
     assert (config.model.self_loop_weight, config.model.pretext_weight) == (0, 1)
+
+
+def test_table5_without_self_loops_has_the_settings_that_the_search_found():
+    cells = json.loads((RESULTS / "ablation.json").read_text())["cells"]
+    rows = {row.name: row for row in load_experiment("table5").rows}
+    searched = {row.name: row.measure["setting"] for row in load_experiment("ablation").rows if "setting" in row.measure}
+    found = [cell for cell in cells if cell["row"] in searched]
+    assert len(found) == 20
+    for cell in found:
+        row = rows["neither" if cell["row"].startswith("neither") else "no-loops"]
+        (config,) = run_configs(cell["dataset"], "simpgcn", 1, row.settings(cell["dataset"]))
+        section, key = searched[cell["row"]].split(".")
+        assert [getattr(getattr(config, section), key)] == cell["values"]
 
 
 def test_order_names_files():

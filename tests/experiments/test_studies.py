@@ -107,6 +107,17 @@ def test_without_ranges_of_its_own_a_dataset_has_one_choice(tmp_path):
     assert len(measure.configs(row, "demo", Work(3, tmp_path), **options)) == 2
 
 
+@pytest.mark.parametrize(("count", "expected"), [(10, 12), (3, 3)])
+def test_a_search_has_the_runs_it_asks_for_and_so_has_what_it_finds(tmp_path, count, expected):
+    row = row_of({"name": "searched accuracy", "runs": 12, "ranges": {"demo": {"model.dropout": [0.1, 0.2]}}})
+    measure, options = row_measure(row)
+    work = Work(count, tmp_path)
+    searched = measure.configs(row, "demo", work, **options)
+    assert len(searched) == 2 * expected
+    work.done = faked(searched, lambda config: (config.model.dropout, 0.5))
+    assert len(measure.configs(row, "demo", work, **options)) == expected
+
+
 def _options(row):
     return {key: value for key, value in row.measure.items() if key != "name"}
 
