@@ -106,7 +106,9 @@ def test_ablations_change_what_they_say():
 def test_table5_without_self_loops_has_the_settings_that_the_search_found():
     cells = json.loads((RESULTS / "ablation.json").read_text())["cells"]
     rows = {row.name: row for row in load_experiment("table5").rows}
-    searched = {row.name: row.measure["setting"] for row in load_experiment("ablation").rows if "setting" in row.measure}
+    searched = {
+        row.name: row.measure["setting"] for row in load_experiment("ablation").rows if "setting" in row.measure
+    }
     found = [cell for cell in cells if cell["row"] in searched]
     assert len(found) == 20
     for cell in found:

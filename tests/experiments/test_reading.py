@@ -62,6 +62,21 @@ def test_many_tests_are_corrected_for_their_number():
     assert low(cell("cora", None, None), cell("citeseer", 0.2, 0.04))[0] == 1
 
 
+def test_other_settings_are_told_of_beside_the_same_numbers():
+    known, other = cell("cora", 0.01, 0.01), {**cell("cora", 0.01, 0.01), "mean": 79.0, "colour": "red"}
+    sentences = [
+        reading(
+            [
+                {"name": "table3", "title": "Table 3", "claims": [], "cells": [known]},
+                {"name": name, "title": "Ties", "source": source, "claims": [], "cells": [known, other, other]},
+            ]
+        )
+        for name, source in (("ties", None), ("lift", "the best"))
+    ]
+    assert sentences[0][-1].endswith("by the first of these tests, are: 2 of 2 in “Ties”.")
+    assert not any("Further down the same" in sentence for sentence in sentences[1])
+
+
 def test_numbers_are_counted_once():
     cells = cell("cora", 0.3, 0.4), cell("citeseer", 0.3, 0.4)
     tables = [{"name": name, "title": name, "claims": [], "cells": cells} for name in ("table4", "table5", "search")]
@@ -75,7 +90,7 @@ def test_the_papers_sentences_are_told_apart_from_others():
         {"says": "So it is.", "colour": "amber", "beyond": True, "found": ""},
     ]
     paper, beyond = reading([{"name": "table3", "title": "Table 3", "claims": claims, "cells": []}])
-    assert paper.startswith("Of 2 of the paper's sentences about its numbers, 1 hold throughout.")
+    assert paper.startswith("Of 2 statements of the paper about its numbers, 1 hold throughout.")
     assert paper.endswith("Contradicted somewhere: “Ours is always best.” (Table 3).")
     assert beyond.endswith("0 hold throughout. Too close to tell somewhere: “So it is.” (Table 3).")
 

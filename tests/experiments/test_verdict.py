@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -168,3 +170,19 @@ def test_the_scatter_is_that_of_runs_on_one_split():
 )
 def test_a_printed_zero_counts_as_a_digit(value, text, colour):
     assert judge_value([value], Printed(text)).colour == colour
+
+
+def test_a_sentence_that_the_papers_own_numbers_contradict_says_so():
+    claim = Claim("a is above b", "a", ("b",))
+    cells = {
+        ("a", "x"): {"label": "A", "values": [80.0], "paper": Printed("79.10")},
+        ("b", "x"): {"label": "B", "values": [81.0], "paper": 80.8},
+    }
+    assert judge_claim(claim, cells, ("x",))["found"].endswith(
+        "(80.00 against 81.00; so in the paper: 79.10 against 80.8)"
+    )
+    cells["a", "x"]["paper"] = 82.0
+    assert judge_claim(claim, cells, ("x",))["found"].endswith("(80.00 against 81.00)")
+    asked = dataclasses.replace(claim, beyond=True)
+    cells["a", "x"]["paper"] = 79.0
+    assert judge_claim(asked, cells, ("x",))["found"].endswith("(80.00 against 81.00)")

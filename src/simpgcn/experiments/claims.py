@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from simpgcn.experiments.experiment import Claim, dataset_title
-from simpgcn.experiments.verdict import LEVEL, split_means
+from simpgcn.experiments.experiment import Claim, dataset_title, quoted
+from simpgcn.experiments.verdict import LEVEL, printed, split_means
 
 Cells = dict[tuple[str, str], dict[str, Any]]
 
@@ -45,9 +45,9 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
         contradicted |= p is None or p < LEVEL
         what = dataset_title(lower[1])
         if claim.row is None:
-            label = cells[lower]["label"]
-            what = f"{f'“{label}”' if ', ' in label else label} on {what}"
-        against.append(f"{what} ({a.mean():.2f} against {b.mean():.2f}{_chance(p)})")
+            what = f"{quoted(cells[lower]['label'])} on {what}"
+        said = _papers(cells[higher], cells[lower], claim)
+        against.append(f"{what} ({a.mean():.2f} against {b.mean():.2f}{_chance(p)}{said})")
     result = {"says": claim.says, "beyond": claim.beyond}
     if not differences:
         return {**result, "colour": "none", "found": "not measured"}
@@ -61,6 +61,14 @@ def judge_claim(claim: Claim, cells: Cells, datasets: tuple[str, ...]) -> dict[s
         found = f"holds on {sum(best.values())} of {len(best)} graphs, and {found}"
         against = [] if 2 * sum(best.values()) > len(best) else against
     return {**result, "colour": "green" if not against else "red" if contradicted else "amber", "found": found}
+
+
+def _papers(higher: dict[str, Any], lower: dict[str, Any], claim: Claim) -> str:
+    """The paper's own numbers, where they contradict its claim."""
+    ours, theirs = (cell.get("paper") for cell in (higher, lower))
+    if claim.beyond or ours is None or theirs is None or ours > claim.times * theirs + claim.by:
+        return ""
+    return f"; so in the paper: {printed(ours)} against {printed(theirs)}"
 
 
 def _chance(p: float | None) -> str:

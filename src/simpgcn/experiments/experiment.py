@@ -143,6 +143,15 @@ def experiment_names() -> list[str]:
     return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
+def quoted(label: str) -> str:
+    """A row's label within a list, where one with commas would read as several.
+
+    >>> quoted("GCN"), quoted("SSL, (A, A_f)")
+    ('GCN', '“SSL, (A, A_f)”')
+    """
+    return f"“{label}”" if ", " in label else label
+
+
 def dataset_title(name: str) -> str:
     """How the page calls a dataset.
 

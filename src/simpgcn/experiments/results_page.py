@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-from simpgcn.experiments.experiment import dataset_title
+from simpgcn.experiments.experiment import dataset_title, quoted
 from simpgcn.experiments.making import how_made
 from simpgcn.experiments.page_format import (
     Block,
@@ -22,7 +22,7 @@ from simpgcn.experiments.page_format import (
 )
 from simpgcn.experiments.panels import panels
 from simpgcn.experiments.reading import reading
-from simpgcn.experiments.verdict import Printed
+from simpgcn.experiments.verdict import printed
 from simpgcn.files import replacing
 
 KEY = (
@@ -132,12 +132,12 @@ def _runs(table: dict[str, Any]) -> str:
     counts = Counter(count for own in by_row.values() for count in own if len(own) == 1)
     parts: list[str] = []
     for count in sorted(counts, key=lambda count: (-counts[count], count)):
-        rows = ", ".join(label for label, own in by_row.items() if list(own) == [count])
+        rows = ", ".join(quoted(label) for label, own in by_row.items() if list(own) == [count])
         parts.append(f"{count} for {rows}" if parts else f"{count} runs a cell")
     for label, own in by_row.items():
         if len(own) > 1:
             graphs = ", ".join(f"{count} on {' and '.join(datasets)}" for count, datasets in own.items())
-            parts.append(f"{label} {graphs}")
+            parts.append(f"{quoted(label)} {graphs}")
     return "; ".join(parts) if counts or not parts else f"Runs: {'; '.join(parts)}"
 
 
@@ -157,7 +157,7 @@ def cell_text(cell: dict[str, Any]) -> str:
     if cell["sd"] is not None:
         text += f" ± {_number(cell['sd'], cell['digits'])}"
     if cell["paper"] is not None:
-        text += f" ({_printed(cell['paper'])})"
+        text += f" ({printed(cell['paper'])})"
     return text
 
 
@@ -201,9 +201,3 @@ def _number(value: float, digits: int | None) -> str:
     if digits is None:
         return f"{value:.1e}" if 0 < abs(value) < 1e-6 else f"{value:g}"
     return f"{value:,.{digits}f}"
-
-
-def _printed(value: float) -> str:
-    if isinstance(value, Printed):
-        return value.text
-    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

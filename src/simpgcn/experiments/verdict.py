@@ -61,6 +61,17 @@ class Printed(float):
         return number
 
 
+def printed(value: float) -> str:
+    """A number of the paper as it was printed.
+
+    >>> printed(Printed("36.20")), printed(3327), printed(82.8)
+    ('36.20', '3,327', '82.8')
+    """
+    if isinstance(value, Printed):
+        return value.text
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
+
+
 class Verdict(NamedTuple):
     """A cell's numbers, its colour and the word for it.
 
