@@ -106,7 +106,7 @@ def _about_accuracy(tables: list[Table]) -> list[str]:
 
 
 def _about_other_settings(tables: list[Table], known: list[Place]) -> list[str]:
-    """How often SimP-GCN is below the paper's number where it stands again, beside runs that are not those of a table."""
+    """How often SimP-GCN is below the paper's number where it stands again, beside runs that no table has."""
     seen = {(c["dataset"], c["mean"], c["paper"]) for _, c in known}
     found = []
     for table in tables:
@@ -125,8 +125,8 @@ def _about_other_settings(tables: list[Table], known: list[Place]) -> list[str]:
     if not found:
         return []
     return [
-        "Further down the same numbers stand beside SimP-GCN with other settings, ties, edges or forms. Significantly below "
-        f"them, by the first of these tests, are: {', '.join(found)}."
+        "Further down the same numbers stand beside SimP-GCN with other settings, ties, edges or forms. Significantly "
+        f"below them, by the first of these tests, are: {', '.join(found)}."
     ]
 
 
