@@ -2,10 +2,10 @@
 
     python benchmarks/actor_without_self_loops.py [RUNS]
 
-The search of `simpgcn reproduce ablation` takes thirty runs a combination, the seeds 0 to 29. Here λ = 1 and 10, with its
-48 hidden units and L2 of 5e-5, have the seeds 30 to 119, nine on each split. What has the better mean validation accuracy
-serves Table 5; the test accuracies are written down for both. RUNS is where runs are kept, as below `--out`. Writes
-benchmarks/results/actor_without_self_loops.json.
+The search of `simpgcn reproduce ablation` takes thirty runs a combination, the seeds 0 to 29. Here λ = 1 and 10, with
+its 48 hidden units and L2 of 5e-5, have the seeds 30 to 119, nine on each split. What has the better mean validation
+accuracy serves Table 5; the test accuracies are written down for both. RUNS is where runs are kept, as below `--out`.
+Writes benchmarks/results/actor_without_self_loops.json.
 """
 
 from __future__ import annotations
