@@ -4,6 +4,7 @@ import json
 import re
 from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -314,6 +315,19 @@ def test_neighbours_are_those_of_brute_force(metric):
     distance = pairwise_distances(x.numpy(), metric=metric)
     wanted = {(i, int(j)) for i in range(30) for j in distance[i].argsort()[1:4]}
     assert set(map(tuple, neighbor_graph(x, 3, metric).T.tolist())) == wanted
+
+
+def test_of_equally_near_rows_the_first_count(monkeypatch):
+    """On small whole numbers every distance is exact and shared by many; blocks of rows change nothing."""
+    x = torch.randint(0, 2, (70, 6), generator=torch.Generator().manual_seed(1)).float()
+    squared = (x[:, None] - x[None]).square().sum(2).numpy()
+    np.fill_diagonal(squared, np.inf)
+    wanted = torch.from_numpy(squared.argsort(1, kind="stable")[:, :4])
+    for rows in (512, 32, 1):
+        monkeypatch.setattr("simpgcn.experiments.overlaps.ROWS", rows)
+        assert torch.equal(neighbor_graph(x, 4, "euclidean")[1].view(70, 4), wanted)
+        # Equal rows are at no distance from each other, however their lengths round.
+        assert torch.equal(neighbor_graph(0.1 * x + 0.3, 4, "euclidean")[1].view(70, 4), wanted)
 
 
 def test_overlaps_and_scores_of_a_run(tmp_path):

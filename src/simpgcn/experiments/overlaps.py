@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Literal
 
 import torch
-from sklearn.neighbors import kneighbors_graph
 from torch import Tensor, nn
 
 from simpgcn import runs
@@ -18,20 +17,40 @@ from simpgcn.similarity import nearest_neighbors, overlap
 from simpgcn.training import load_graph, model_inputs
 
 Metric = Literal["euclidean", "cosine"]
+# How many rows' distances are held at once, and what of the lengths' sum is rounding alone.
+ROWS, ROUNDING = 512, 1e-12
 
 
 def neighbor_graph(x: Tensor, k: int, metric: Metric) -> Tensor:
     """The directed edges ``[2, n·k]`` from each row to its ``k`` nearest.
 
+    Of rows at the same Euclidean distance the first count, on every machine; those with the same cosine are drawn.
+
     >>> neighbor_graph(torch.tensor([[0.0], [1.0], [5.0]]), 1, "euclidean")
     tensor([[0, 1, 2],
             [1, 0, 1]])
     """
-    if metric == "cosine":
-        near = nearest_neighbors(x, k).near
-        return torch.stack([torch.arange(len(near)).repeat_interleave(k), near.flatten()])
-    found = kneighbors_graph(x.to_dense().numpy(), k, include_self=False, metric="euclidean").tocoo()
-    return torch.stack([torch.from_numpy(index).long() for index in (found.row, found.col)])
+    near = nearest_neighbors(x, k).near if metric == "cosine" else _nearest_by_distance(x.to_dense().double(), k)
+    return torch.stack([torch.arange(len(near)).repeat_interleave(k), near.flatten()])
+
+
+def _nearest_by_distance(x: Tensor, k: int) -> Tensor:
+    """The ``k`` nearest of each row ``[n, k]``, by squared distances rounded to float32."""
+    length = x.square().sum(1)
+    found = []
+    for rows in torch.arange(len(x)).split(ROWS):
+        both = length[rows, None] + length
+        squared = torch.addmm(both, x[rows], x.T, alpha=-2)
+        squared = squared.masked_fill_(squared <= both.mul_(ROUNDING), 0).float()
+        squared[torch.arange(len(rows)), rows] = torch.inf
+        row, column = (squared <= squared.topk(k, largest=False).values[:, -1:]).nonzero(as_tuple=True)
+        # Both orders are stable: by row, then by distance, then by column.
+        order = squared[row, column].sort(stable=True).indices
+        order = order[row[order].sort(stable=True).indices]
+        counts = torch.bincount(row)
+        place = torch.arange(len(row)) - (counts.cumsum(0) - counts).repeat_interleave(counts)
+        found.append(column[order[place < k]].view(-1, k))
+    return torch.cat(found)
 
 
 def hidden_states(model: nn.Module, inputs: tuple[object, ...]) -> Tensor:
