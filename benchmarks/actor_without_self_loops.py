@@ -37,7 +37,9 @@ def main() -> None:
         changes = row.settings("actor")
         changes["model"] = {**changes["model"], "pretext_weight": weight}
         configs = run_configs("actor", "simpgcn", LAST, changes)[FIRST:]
-        metrics = [outcome.metrics or {} for outcome in run_all(configs, wish.runs)]
+        metrics = [outcome.metrics for outcome in run_all(configs, wish.runs)]
+        if None in metrics:
+            parser.error(f"some of these runs failed: see {wish.runs}")
         val, test = ([100 * run[f"{part}_accuracy"] for run in metrics] for part in ("val", "test"))
         verdict = judge_accuracy(test, paper, [config.data.split for config in configs])
         found.append(

@@ -14,11 +14,12 @@ from simpgcn.config import Config, DataSettings
 from simpgcn.data import load_dataset
 from simpgcn.nn import SimPGCN
 from simpgcn.similarity import nearest_neighbors, overlap
+from simpgcn.similarity.ties import ranked
 from simpgcn.training import load_graph, model_inputs
 
 Metric = Literal["euclidean", "cosine"]
-# How many rows' distances are held at once, and what of the lengths' sum is rounding alone.
-ROWS, ROUNDING = 512, 1e-12
+# How many rows' distances are held at once, few enough for a cache, and what of the lengths' sum is rounding alone.
+ROWS, ROUNDING = 64, 1e-12
 
 
 def neighbor_graph(x: Tensor, k: int, metric: Metric) -> Tensor:
@@ -43,13 +44,7 @@ def _nearest_by_distance(x: Tensor, k: int) -> Tensor:
         squared = torch.addmm(both, x[rows], x.T, alpha=-2)
         squared = squared.masked_fill_(squared <= both.mul_(ROUNDING), 0).float()
         squared[torch.arange(len(rows)), rows] = torch.inf
-        row, column = (squared <= squared.topk(k, largest=False).values[:, -1:]).nonzero(as_tuple=True)
-        # Both orders are stable: by row, then by distance, then by column.
-        order = squared[row, column].sort(stable=True).indices
-        order = order[row[order].sort(stable=True).indices]
-        counts = torch.bincount(row)
-        place = torch.arange(len(row)) - (counts.cumsum(0) - counts).repeat_interleave(counts)
-        found.append(column[order[place < k]].view(-1, k))
+        found.append(ranked(squared, torch.arange(len(x)), largest=False).topk(k, largest=False).indices)
     return torch.cat(found)
 
 
